@@ -1,58 +1,49 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig, type ViteUserConfig } from 'vitest/config'
-import { LongestFirst } from './test/support/longest-first.ts'
+import { defineConfig, type ViteUserConfigFnObject } from 'vitest/config'
+import { SlowFirst } from './test/support/slow-first.ts'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Whatever drives an engine: these files run once per storage, so that no path is only shipped or only tested. */
 const core = ['test/{core,http,client,testing,scenarios}/**/*.test.ts']
 
-/** Of these, what has a storage of its own, whatever is asked for, or none: once is enough. */
-const once = [
-  'test/testing/{arbitraries,explore,outcomes,planted,planted-worlds}.test.ts',
-  'test/testing/storages/{async,observed,process-end}.test.ts',
-  'test/testing/witness/*.test.ts',
-  'test/testing/{conformance,exploration}/**/*.test.ts',
-  'test/testing/history/replay-programs.test.ts',
-  'test/scenarios/{every-schedule,http-stalled-reader,linear-work,many-waits,process-exit}.test.ts',
-  'test/{client,http,testing}/{import-graph,openapi}.test.ts',
-  'test/http/request-{cost,turns}.property.test.ts',
-]
+/**
+ * Of these, what differs where each call is answered with a promise: `src/http` and `src/client` never ask whether an answer
+ * is there already. On Postgres, which answers so too, all of them run.
+ */
+const whereAsyncMatters = ['test/{core,testing,scenarios}/**/*.test.ts']
+
+/** What has a storage of its own, whatever is asked for, or none: it runs in one project only. So does what explores schedules. */
+const once = ['**/*.once{,.slow}.test.ts', 'test/testing/{conformance,exploration,witness}/**']
 
 /**
  * What also runs on a storage that is away, slow or full at random. A call of a run then waits for its storage by the clock of
  * its engine, and a tick or a claim that failed is made again after a second of that clock. Single tests take
- * `steadyStorage()`: those that name instants, count events or calls, or hold a clock or a promise that the wait needs.
+ * `steadyStorage()`: those that name instants, count events or calls, or hold a clock or a promise that the wait needs. Others do
+ * not run on it whose clock stands still between their steps, which fail calls themselves, count errors, work or turns, or abandon
+ * an engine in the middle of a write.
  */
-const flaky = [
-  'test/core/ambient/{current-engine,define-task,idempotency-keys}.test.ts',
-  'test/core/{engine-options,wrong-input}.test.ts',
-  'test/core/namespaces/{metadata,new-run,once,streams,token-list}.test.ts',
-  'test/core/reading/{followed-streams,run-results,stream-pages,stream-reader,subscription}.test.ts',
-  'test/scenarios/{answers-and-questions,late-registration}.test.ts',
-  'test/testing/fixture/token-post.test.ts',
-  'test/testing/foreign-sources.test.ts',
-]
+const onOutages = ['test/{core,testing,scenarios}/**/*.outages.test.ts']
 
-// What does not run on it, and why:
-// - The clock stands still between the steps of most tests, so that no call is made again before the next step:
-//   core/{shutdown,changes/{events,retention},execution/{executor,slots,ticker},waits/waitpoints},
-//   core/namespaces/{reschedule,runs,tasks,wait}, core/views/token,
-//   scenarios/{abandon-and-recover,approval,cancel-while-waiting,deadlines-and-leases,interruption,parallel-waits},
-//   testing/{create-test-engine,fixture/*,vitest/run-matchers}, and http/*, whose requests move no clock either.
-// - It fails calls itself, and says which ones: core/{execution/claimer,host/outage,streams/channel}, api/retry,
-//   scenarios/{failing-calls,lost-*,named-hints,stale-attempt}.
-// - Its tests name the instants at which runs go on, or count the errors that an engine reports:
-//   core/execution/{execution-limit,task-call,unknown-tasks}, core/streams/{pipe,registry}, testing/storages/resuming,
-//   testing/vitest/task-test.
-// - It abandons engines in the middle of a write, so that what a flaky storage has not taken yet is lost:
-//   scenarios/{debounced-children,interruption,random-programs,streams-over-attempts}.
-// - It counts work or turns, or compares the answers of two engines side by side: core/execution/backlog,
-//   scenarios/{follow-from-another-engine,http-subscribers,slots,slow-subscriber,stream-longer-than-60s}, client/*.
-// - It drives no engine: core/{attempt,host}/* and others.
+/** `npm test` does without what takes more than five seconds by itself; the mode `slow` is everything else that there is. */
+const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
+  quick: ['**/*.slow.test.ts'],
+  slow: ['**/!(*.slow).test.ts'],
+}
+const leftOut = (mode: string): readonly string[] => LEFT_OUT[mode] ?? []
 
 /** One file after the other in one process: to import all modules anew for each file takes as long as its tests. */
 const inOneProcess = { isolate: false }
+
+/**
+ * What needs the drivers of databases, some of it a server too. What is slow at the top is what compiles, bundles or executes
+ * everything that there is.
+ */
+const databases = [
+  'test/{bench,cli,databases,examples}/**/*.test.ts',
+  'test/storage/sqlite/**/*.test.ts',
+  'test/*.slow.test.ts',
+]
 
 /** What runs against the published client, with packages of its own: each folder is a project. */
 const apart = ['test/{clients,browser}/**']
@@ -71,7 +62,7 @@ const onSqlite = {
   },
 }
 
-/** `WAITPOINT_STORAGE=postgres npm test` drives the engine on the Postgres server of the run as well. */
+/** `WAITPOINT_STORAGE=postgres npm run test:all` drives the engine on the Postgres server of the run as well. */
 const asksForPostgres = process.env['WAITPOINT_STORAGE'] === 'postgres'
 // Each project says for itself what it is driven on.
 delete process.env['WAITPOINT_STORAGE']
@@ -94,7 +85,7 @@ const onPostgres = {
 /** What takes the longest takes a quarter of a minute on a machine that has nothing else to do. */
 const PATIENCE_MS = 600_000
 
-const config: ViteUserConfig = defineConfig({
+const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
   resolve: {
     // The package by its own name, as users import it, without a build.
     alias: [
@@ -111,26 +102,32 @@ const config: ViteUserConfig = defineConfig({
     setupFiles: here('test/support/property-seed.ts'),
     // Half of the time of many is spent on waiting for processes, disks and servers.
     maxWorkers: '100%',
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         extends: true,
-        test: { name: 'core', ...inOneProcess, include: core, env: { WAITPOINT_STORAGE: 'memory' } },
+        test: {
+          name: 'core',
+          ...inOneProcess,
+          include: core,
+          exclude: [...leftOut(mode)],
+          env: { WAITPOINT_STORAGE: 'memory' },
+        },
       },
       {
         extends: true,
         test: {
           name: 'core-async',
           ...inOneProcess,
-          include: core,
-          exclude: once,
+          include: whereAsyncMatters,
+          exclude: [...once, ...leftOut(mode)],
           env: { WAITPOINT_STORAGE: 'memory-async' },
         },
       },
       {
         extends: true,
         // The seed of a flaky storage is that of its process: a file must not depend on those before it.
-        test: { name: 'core-flaky', include: flaky, env: { WAITPOINT_STORAGE: 'flaky' } },
+        test: { name: 'core-flaky', include: onOutages, env: { WAITPOINT_STORAGE: 'flaky' } },
       },
       ...(hasSqlite ? [onSqlite] : []),
       ...(asksForPostgres ? [onPostgres] : []),
@@ -141,7 +138,22 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'rest',
           include: ['test/**/*.test.ts'],
-          exclude: [...core, ...apart, 'test/.documents/**', '**/node_modules/**'],
+          exclude: [
+            ...core,
+            ...databases,
+            ...apart,
+            ...leftOut(mode),
+            'test/.documents/**',
+            '**/node_modules/**',
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'databases',
+          include: databases,
+          exclude: ['**/node_modules/**'],
           globalSetup: ['test/databases/install.ts', 'test/databases/postgres/setup.ts'],
         },
       },
@@ -159,9 +171,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'clients-4.5',
           include: ['test/clients/*.test.ts'],
-          exclude: [
-            'test/clients/{environment,explored-express,express,frameworks,judge,task-executor,task-files,webpack}.test.ts',
-          ],
+          exclude: once,
           env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
           globalSetup: 'test/clients/install.ts',
         },
@@ -176,6 +186,6 @@ const config: ViteUserConfig = defineConfig({
       },
     ],
   },
-})
+}))
 
 export default config

@@ -1,8 +1,8 @@
-// Adds up test reports: `node scripts/totals.mjs 20=report.json 22=report.json -- a step that failed`. It prints the
-// tests that ran on fewer versions by name, the failed steps and tests with their causes, one line for each Node, and
-// the sum as the last line, so that a truncated record still shows the failures. The file `report.json.log` beside a
-// report may hold the printed output; its end is shown for a step that failed without a failed test. Exits with an
-// error if anything did not pass.
+// Adds up test reports: `node scripts/totals.mjs 20=report.json,another.json 22=report.json -- a step that failed`. It prints
+// what ran on fewer versions, whole files by their names and numbers of tests, the failed steps and tests with their causes, one line
+// for each Node, and the sum as the last line, so that a truncated record still shows the failures. The file `report.json.log`
+// beside a report may hold the printed output; its end is shown for a step that failed without a failed test. Exits with
+// an error if anything did not pass.
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -42,15 +42,16 @@ const end = given.includes('--') ? given.indexOf('--') : given.length
 const failedSteps = given.slice(end + 1)
 
 const nodes = given.slice(0, end).map((argument) => {
-  const [node, path] = argument.split('=')
+  const [node, list] = argument.split('=')
+  const paths = list.split(',')
   const total = { passed: 0, failed: 0, skipped: 0 }
-  const names = new Set()
+  const tests = new Map()
   const failures = []
   const fail = (name, messages) => {
     total.failed++
     failures.push(`failed on Node ${node}: ${name}\n${cause(messages)}`)
   }
-  for (const { name, status, message, assertionResults } of read(path)) {
+  for (const { name, status, message, assertionResults } of paths.flatMap(read)) {
     const file = relative('.', name)
     // A test file that could not be loaded, or a missing report, is a failure of its own.
     if (status === 'failed' && !assertionResults.some((test) => test.status === 'failed'))
@@ -58,24 +59,36 @@ const nodes = given.slice(0, end).map((argument) => {
     for (const test of assertionResults) {
       if (test.status === 'failed') fail(`${file} > ${test.fullName}`, test.failureMessages ?? [])
       else total[test.status in total ? test.status : 'skipped']++
-      names.add(withoutSeed(`${file} > ${test.fullName}`))
+      tests.set(withoutSeed(`${file} > ${test.fullName}`), file)
     }
   }
-  const log = failures.length === 0 && failedSteps.some((step) => step.includes(path)) ? printed(path) : []
-  return { node, total, names, failures, log }
+  const stopped = paths.filter((path) => failedSteps.some((step) => step.includes(path)))
+  const log = failures.length === 0 ? stopped.flatMap((path) => printed(path).slice(-30)) : []
+  return { node, total, tests, failures, log }
 })
 
 const line = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`
 
-for (const name of new Set(nodes.flatMap(({ names }) => [...names])).values()) {
-  const on = nodes.filter(({ names }) => names.has(name)).map(({ node }) => node)
-  if (on.length < nodes.length) console.log(`only on Node ${on.join(', ')}: ${name}`)
+/** For each file, its tests by the versions on which they ran. */
+const files = new Map()
+for (const [name, file] of new Map(nodes.flatMap(({ tests }) => [...tests]))) {
+  const on = nodes.filter(({ tests }) => tests.has(name)).map(({ node }) => node)
+  if (!files.has(file)) files.set(file, new Map())
+  const versions = files.get(file)
+  versions.set(on.join(', '), [...(versions.get(on.join(', ')) ?? []), name])
 }
+const everywhere = nodes.map(({ node }) => node).join(', ')
+for (const [file, versions] of files)
+  for (const [on, names] of versions) {
+    if (on === everywhere) continue
+    const shown = versions.size === 1 ? [`${file} (${names.length})`] : names
+    for (const name of shown) console.log(`only on Node ${on}: ${name}`)
+  }
 
 for (const step of failedSteps) console.log(`FAILED: ${step}`)
 for (const { failures, log } of nodes) {
   for (const failure of failures) console.log(failure)
-  if (log.length > 0) console.log(indented(log.slice(-30)))
+  if (log.length > 0) console.log(indented(log))
 }
 
 for (const { node, total } of nodes) console.log(`Node ${node}: ${line(total)}`)

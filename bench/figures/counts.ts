@@ -7,7 +7,7 @@ const AT_ONCE = 1_000
 /** The limits of counts that do not depend on the machine. */
 const MOST: Readonly<Record<keyof Tally, number>> = { promises: 20, allocatedBytes: 19_500, timers: 1 }
 
-/** The cost of a run with a wait, counted instead of timed. `npm test` fails when a count grows. */
+/** The cost of a run with a wait, counted instead of timed. `npm run test:all` fails when a count grows. */
 export const counts: Figure = {
   name: 'counts',
   contests: [],

@@ -3,7 +3,7 @@ import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 
 /**
  * The exports of one of the task files beside this. They import the SDK of the hosted service and are compiled apart, with
- * its published types and with those of this package: see test/clients/task-files.test.ts.
+ * its published types and with those of this package: see test/clients/task-files.once.slow.test.ts.
  */
 export async function taskFile<Exports = Readonly<Record<string, AnyTask>>>(name: string): Promise<Exports> {
   return (await import(`./files/${name}.ts`)) as Exports

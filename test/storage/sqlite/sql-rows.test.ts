@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { KeyRecord, RunRecord, TokenRecord } from '../../src/contract/records.ts'
-import { runOfValues, runValues } from '../../src/storage/sql-rows.ts'
-import { sqliteStorage } from '../../src/storage/sqlite/sqlite.ts'
-import { openDriver } from '../databases/drivers.ts'
-import { manualToken, queuedRun } from './storage-fixture.ts'
+import type { KeyRecord, RunRecord, TokenRecord } from '../../../src/contract/records.ts'
+import { runOfValues, runValues } from '../../../src/storage/sql-rows.ts'
+import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
+import { openDriver } from '../../databases/drivers.ts'
+import { manualToken, queuedRun } from '../storage-fixture.ts'
 
 const text = fc.string({ unit: 'grapheme' })
 const texts = fc.array(text, { maxLength: 3 })

@@ -160,7 +160,13 @@ async function expectOutcome(
 }
 
 describe('a call whose kind the new code has changed', () => {
-  it.each(cells)('found by its %s, from %s to %s: %s', (identity, from, to, outcome) =>
+  const name = 'found by its %s, from %s to %s: %s'
+  it.each(cells.filter(([identity]) => identity !== 'key'))(name, (identity, from, to, outcome) =>
+    expectOutcome(identity, [from, to], outcome),
+  )
+
+  // A check that has nothing to compare waits in vain for a second of real time. None of these has an effect.
+  it.concurrent.each(cells.filter(([identity]) => identity === 'key'))(name, (identity, from, to, outcome) =>
     expectOutcome(identity, [from, to], outcome),
   )
 
@@ -169,7 +175,7 @@ describe('a call whose kind the new code has changed', () => {
   const changed = cells.flatMap(([identity, from, to, outcome]) =>
     identity === 'key' && outcome === 'asks anew' ? [[from, to] as const] : [],
   )
-  it.fails.each(changed)('found by its key, from %s to %s: stands still', (from, to) =>
+  it.concurrent.fails.each(changed)('found by its key, from %s to %s: stands still', (from, to) =>
     expectOutcome('key', [from, to], 'stands still'),
   )
 })

@@ -39,7 +39,7 @@ const ONLY_CHECKED: Readonly<Record<string, readonly string[]>> = {
 /** Declarations for packages that documents use and that are not installed here. */
 const DECLARATIONS: readonly string[] = ['test/support/pg.d.ts']
 
-/** Code that needs packages which are installed apart: test/clients/frameworks.test.ts and test/browser execute it. */
+/** Code that needs packages which are installed apart: test/clients/frameworks.once.test.ts and test/browser execute it. */
 const isApart = ({ document, language }: DocumentBlock): boolean =>
   document === 'docs/frameworks.md' || language === 'tsx'
 
