@@ -7,13 +7,15 @@ import { join, resolve } from 'node:path'
 import ts from 'typescript'
 
 const EXPECTED =
-  /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|dist\/cli\/main\.js(\.map)?|docs\/[\w./-]+\.(md|svg|json)|README\.md|llms\.txt|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
+  /^(dist\/[\w.-]+\.(js|d\.ts)|dist\/cli\/main\.js|docs\/[\w./-]+\.(md|svg|json)|README\.md|llms\.txt|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
 /** The peers of entries that are not named after them. */
 const PEERS = { './otel': '@opentelemetry/api' }
 /** It is not for the peer of its name: it takes what the caller has made of it, or of another driver. */
 const OF_NO_PEER = './postgres'
 /** A package registry shows no more of the README. */
 const README_LIMIT = 65_536
+/** What an installation fetches, compressed. */
+const TARBALL_LIMIT = 1_000_000
 
 const here = resolve('.')
 const folder = mkdtempSync(join(tmpdir(), 'waitpoint-packed-'))
@@ -29,6 +31,8 @@ function install() {
     (name) => !files.some(({ path }) => path === name),
   )
   if (missing.length > 0) throw new Error(`Cannot publish without ${missing.join(', ')}`)
+  if (size > TARBALL_LIMIT)
+    throw new Error(`Cannot publish ${size} bytes packed: the limit is ${TARBALL_LIMIT}`)
   const readme = files.find(({ path }) => path === 'README.md')
   if (readme.size >= README_LIMIT)
     throw new Error(`Cannot publish a README of ${readme.size} bytes: the limit is ${README_LIMIT}`)
