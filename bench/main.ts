@@ -36,6 +36,8 @@ import { serveWorker, startWorker, WORKER_FLAG } from './postgres-worker.ts'
 import { laySlowWire, serveWire, WIRE_FLAG } from './slow-wire.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
+import { isHeadline, TEN } from './headlines.ts'
+import { writePage } from './page.ts'
 import { WRITE_FLAG, writeUp } from './write-up.ts'
 import { answerTally, TALLY_FLAG, takeTallyApart } from './tally.ts'
 
@@ -81,11 +83,17 @@ const lab: Lab = {
   layWire: laySlowWire,
 }
 
+/** The argument that measures every figure. */
+const ALL_FLAG = '--all'
+/** The argument that writes the README from the results, and measures nothing. */
+const PAGE_FLAG = '--page'
+
 const [first, ...others] = process.argv.slice(2)
 if (first === PARK_FLAG) await answerPark(others)
 else if (first === TALLY_FLAG) await answerTally(others)
 else if (first === WORKER_FLAG) await serveWorker(others)
 else if (first === WIRE_FLAG) await serveWire(others)
+else if (first === PAGE_FLAG) writePage()
 else if (first === SIDE_FLAG)
   await serveSide(
     figures.flatMap(({ contests }) => contests),
@@ -93,27 +101,36 @@ else if (first === SIDE_FLAG)
   )
 else await bench(process.argv.slice(2))
 
-/** Measures the named figures, or all of them, and prints one table. `--write` also puts it into the README. */
+/** Measures the named figures, those of the ten headlines, or with `--all` every one, and prints one table. `--write` keeps it. */
 async function bench(words: readonly string[]): Promise<void> {
-  const names = words.filter((word) => word !== WRITE_FLAG)
+  const names = words.filter((word) => ![WRITE_FLAG, ALL_FLAG].includes(word))
   const unknown = names.find((name) => !figures.some((figure) => figure.name === name))
   if (unknown !== undefined) {
     const known = figures.map(({ name }) => name).join(', ')
-    console.error(`Cannot measure "${unknown}": choose from ${known}`)
+    console.error(`Cannot measure "${unknown}": choose from ${known}, or --all`)
     process.exitCode = 1
     return
   }
+  const isTen = names.length === 0 && !words.includes(ALL_FLAG)
   const occasion = occasionOf()
   const reports: FigureReport[] = []
   for (const figure of figures) {
     if (names.length > 0 && !names.includes(figure.name)) continue
+    if (isTen && !TEN.some((headline) => headline.figure === figure.name)) continue
     console.error(`measuring ${figure.name} …`)
     reports.push(await reportOf(figure))
   }
   const report = renderReport(occasion, reports)
-  console.log(`\n${report}`)
-  if (words.includes(WRITE_FLAG)) writeUp(report, reports)
+  console.log(`\n${isTen ? renderReport(occasion, reports.map(headlinesOf)) : report}`)
+  if (words.includes(WRITE_FLAG)) writeUp(occasion, report, reports)
   if (reports.some((report) => 'error' in report)) process.exitCode = 1
+}
+
+/** The lines that `npm run bench` prints; its figures have more, which `--write` keeps. */
+function headlinesOf(report: FigureReport): FigureReport {
+  if ('error' in report) return report
+  const { name, measurements } = report
+  return { name, measurements: measurements.filter((line) => 'why' in line || isHeadline(name, line.what)) }
 }
 
 /** A figure that fails does not prevent the others. */
