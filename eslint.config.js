@@ -66,6 +66,8 @@ export default defineConfig(
         'test/.examples',
         'test/clients/.frameworks',
       ],
+      // Servers of hosts that are not installed here: test/clients/frameworks.test.ts type-checks and runs them.
+      'examples/servers',
       // Task files of another SDK, which are compiled with its types.
       ...[
         'test/adapters/sdk/files',

@@ -41,7 +41,7 @@ const DECLARATIONS: readonly string[] = ['test/support/pg.d.ts']
 
 /** Code that needs packages which are installed apart: test/clients/frameworks.once.test.ts and test/browser execute it. */
 const isApart = ({ document, language }: DocumentBlock): boolean =>
-  document === 'docs/frameworks.md' || language === 'tsx'
+  document === 'docs/in-your-server.md' || language === 'tsx'
 
 const pages = executedDocuments().map((document) => {
   const those = documentBlocks(document).filter((block) => !isApart(block))

@@ -19,7 +19,7 @@ it('docs/options.md is what the types of the options and their comments say', ()
 /** The defaults that the table of an interface gives as a value; a sentence is none. */
 function defaultsOf(name: string): ReadonlyMap<string, unknown> {
   const [, table = ''] = new RegExp(`<!-- options \\S+ ${name} -->(.*?)<!-- end -->`, 's').exec(PAGE) ?? []
-  const rows = table.matchAll(/^\| `(\w+)` \| .*? \| `([^`|]+)`(?: \([^)|]*\))? \| /gm)
+  const rows = table.matchAll(/^\| `(\w+)`(?:: .*?)? \| `([^`|]+)`(?: \([^)|]*\))? \| /gm)
   const values = Array.from(rows, ([, option = '', text = '']) => [option, valueOf(text)] as const)
   return new Map(values)
 }

@@ -4,7 +4,7 @@ import type { LogLine } from './log.ts'
 /**
  * The messages of an engine by the names of their channels of `node:diagnostics_channel`. A subscriber is called within
  * the work that it hears of: it must be quick and must not throw. Instants are epoch milliseconds by the clock of the
- * engine; `engine` is the name of its lease; records are those of the storage. See docs/observability.md.
+ * engine; `engine` is the name of its lease; records are those of the storage. See docs/operations.md#channels.
  *
  * @example
  * ```ts

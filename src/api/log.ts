@@ -16,7 +16,7 @@ export interface LogLine {
 
 /**
  * Logs lines of a run: to the `log` events of its engine, to the console page of the run, and, if `log` has no listener, to
- * `console`. It never throws. See docs/observability.md.
+ * `console`. It never throws. See docs/operations.md#log.
  */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void

@@ -521,7 +521,7 @@ export interface EngineRunsNamespace extends TaskRunsNamespace {
   explain(run: RunReference): Promise<RunExplanation>
   /**
    * How many runs there are of each status. Of each status up to 10,000 runs are looked at (`atMost`): a count is exact unless
-   * it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/operations.md.
+   * it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/options.md.
    *
    * @example
    * ```ts

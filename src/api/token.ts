@@ -338,7 +338,7 @@ export interface WaitNamespace {
 export interface EngineWaitNamespace extends WaitNamespace {
   /**
    * How many tokens there are of each status. Of each status up to 10,000 tokens are looked at (`atMost`): a count is exact
-   * unless it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/operations.md.
+   * unless it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/options.md.
    *
    * @example
    * ```ts

@@ -1,6 +1,6 @@
 import { WaitpointError } from '../api/errors.ts'
 
-/** How the program ends. The numbers never change; see docs/command-line.md. */
+/** How the program ends. The numbers never change; see docs/console-and-cli.md. */
 export const EXIT = {
   ok: 0,
   /** The command was understood and could not be done; or what it watched ended badly. */

@@ -44,7 +44,7 @@ export interface Console {
 
 /**
  * Creates the console of an engine: pages that show runs and tokens and act on them, for any host with `Request` and
- * `Response`. Its visitors log in with a secret key of the engine, or pass `authorize`. See docs/console.md.
+ * `Response`. Its visitors log in with a secret key of the engine, or pass `authorize`. See docs/console-and-cli.md.
  *
  * @throws TypeError or RangeError for options that cannot be used, and if nothing says who may enter: the engine has no
  *   `secretKey`, and there is no `authorize`.

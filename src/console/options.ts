@@ -6,11 +6,11 @@ import type { Duration } from '../api/token.ts'
 
 /**
  * What a visitor of the console wants to do: see anything at all, or change something. `replay` starts a run with the payload
- * of another one, `trigger` with any payload; `queue` pauses and resumes queues, and sets their limits. See docs/console.md.
+ * of another one, `trigger` with any payload; `queue` pauses and resumes queues, and sets their limits. See docs/console-and-cli.md.
  */
 export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'trigger' | 'complete' | 'queue'
 
-/** Options of `createConsole`; all have defaults. See docs/console.md. */
+/** Options of `createConsole`; all have defaults. See docs/console-and-cli.md. */
 export interface ConsoleOptions {
   /**
    * The path in front of every page, where a host passes it on: `/console`.

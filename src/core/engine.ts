@@ -131,7 +131,7 @@ export interface Engine extends AsyncDisposable {
   /**
    * What is due next and why, the earliest first: deadlines of tokens, sleeps, delays, retries and expiries of all engines on
    * the storage, and the schedules of this engine. Rejects with a TypeError or RangeError for options that cannot be used.
-   * See docs/operations.md.
+   * See docs/options.md.
    *
    * @example
    * ```ts

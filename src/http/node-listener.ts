@@ -8,7 +8,7 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 /**
  * Turns a handler into a listener for hosts with the requests and responses of Node instead of those of the web: express,
  * connect, fastify, a server of `node:http`. Mount it before body parsers such as `express.json()`: a request whose body
- * is read already is answered with 400. See docs/frameworks.md.
+ * is read already is answered with 400. See docs/in-your-server.md.
  *
  * @example
  * ```ts

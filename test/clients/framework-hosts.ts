@@ -1,6 +1,6 @@
 /**
- * Programs that stand for hosts which are not installed here. Each does with a file of docs/frameworks.md what the host
- * does, as far as the file can see, on a server of Node.
+ * Programs that stand for hosts which are not installed here. Each does with a file of docs/in-your-server.md or of
+ * examples/servers what the host does, as far as the file can see, on a server of Node.
  */
 
 /** What the files use of packages and globals that are not here, for the type checker. */

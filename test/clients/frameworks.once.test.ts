@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { build } from 'esbuild'
@@ -12,17 +12,20 @@ import { typeProblems } from '../support/type-check.ts'
 import { BUN, DECLARATIONS, DENO, NEXT } from './framework-hosts.ts'
 
 const TEST_MS = 300_000
-const DOCUMENT = 'docs/frameworks.md'
+const DOCUMENT = 'docs/in-your-server.md'
+/** Servers of hosts that few use. They take `tasks.ts` and `engine.ts` of the page. */
+const EXAMPLES = 'examples/servers'
 const FOLDER = 'test/clients/.frameworks'
 const SECRET = 'sk_frameworks'
 
-/** The files of the page, by their path. */
-const files = new Map(
-  documentBlocks(DOCUMENT).map(({ file, code, line }) => {
+/** The files of the page, and of the examples beside it, by their path. */
+const files = new Map([
+  ...documentBlocks(DOCUMENT).map(({ file, code, line }) => {
     if (file === undefined) throw new Error(`${DOCUMENT}:${line}: say the name of the file in its first line`)
     return [file, code] as const
   }),
-)
+  ...readdirSync(EXAMPLES).map((file) => [file, readFileSync(`${EXAMPLES}/${file}`, 'utf8')] as const),
+])
 
 /** Bundles with every package left out: they are loaded as they are installed. */
 const bundled = {
@@ -62,12 +65,16 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
 
-it('every file of the page type-checks, with stand-ins for Next, Bun and Deno', { timeout: TEST_MS }, () => {
-  const paths = [...files.keys(), 'stand-ins.d.ts'].map((path) => `${FOLDER}/${path}`)
-  expect(typeProblems(paths)).toEqual([])
-})
+it(
+  'every file of the page and of the examples type-checks, with stand-ins for Next, Bun and Deno',
+  { timeout: TEST_MS },
+  () => {
+    const paths = [...files.keys(), 'stand-ins.d.ts'].map((path) => `${FOLDER}/${path}`)
+    expect(typeProblems(paths)).toEqual([])
+  },
+)
 
-/** Each server of the page, and how it is started here. */
+/** Each server, and how it is started here. */
 const SERVERS = [
   ['own-port.ts', 'own-port.mjs'],
   ['hono-server.ts', 'hono-server.mjs'],
@@ -78,7 +85,7 @@ const SERVERS = [
   ['deno-server.ts, behind a stand-in for Deno.serve', 'deno-host.mjs'],
 ] as const
 
-it('every server of the page is started', () => {
+it('every server is started', () => {
   const servers = [...files.keys()].filter((path) => /server|route|own-port/.test(path))
   const started = SERVERS.map(([name]) => name.split(',')[0])
   expect(started.toSorted()).toEqual(servers.toSorted())

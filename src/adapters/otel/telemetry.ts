@@ -58,7 +58,7 @@ const SCOPE = 'waitpoint'
 /**
  * Makes OpenTelemetry spans, metrics and log records of everything that the engines of this process do: one trace from the trigger of a
  * run over its attempts, waits and children, also in other processes. To be called after the SDK was started and before
- * the first trigger. See docs/observability.md.
+ * the first trigger. See docs/operations.md#opentelemetry.
  *
  * @throws TypeError for options that cannot be used.
  *

@@ -26,7 +26,7 @@ const CONFIGURATION_NAMES: OptionNames<ApiClientConfiguration> = {
   future: true,
 }
 
-/** The objects that an access token is for. docs/hosted-task-files.md says which are refused. */
+/** The objects that an access token is for. `batch` is one that was triggered over HTTP. docs/hosted-task-files.md says which are refused. */
 export interface PublicTokenObjects {
   tasks?: string | string[]
   tags?: string | string[]

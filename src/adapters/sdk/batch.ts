@@ -60,7 +60,7 @@ export interface RetrievedBatch {
   }
 }
 
-/** Batches of several tasks. */
+/** Batches of several tasks. Runs that are found by their idempotency keys are among its runs; `publicAccessToken` reads the first. */
 export interface HostedBatch {
   trigger<Task extends AnyHostedTask>(
     items: Items<BatchByIdItem<Task>>,

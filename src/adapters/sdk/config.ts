@@ -17,7 +17,7 @@ import type { Untyped } from './untyped.ts'
 
 /**
  * A `trigger.config.ts`. What `npx waitpoint dev` reads of it has its type here; the rest is for deployments of the hosted
- * service. See docs/command-line.md.
+ * service. See docs/console-and-cli.md.
  */
 export interface TriggerConfig {
   /** Folders of task files, beside the configuration, or patterns of them. */

@@ -1,7 +1,15 @@
 import type { RunContext } from '../../api/task.ts'
 import { requireOptions, show } from '../../primitives/require.ts'
 
-/** `ctx`: the run, its attempt and where it executes, with the fields of the hosted service. */
+/**
+ * `ctx`: the run, its attempt and where it executes, with the fields of the hosted service. What differs there:
+ *
+ * - `environment`, `project` and `organization` are `local`; the type is `PRODUCTION` where `NODE_ENV` is `production`, else
+ *   `DEVELOPMENT`. There is no `deployment`.
+ * - `run.idempotencyKey` is the key as it is stored, without a scope. `run.isTest` is `false`.
+ * - After the process has died, `attempt.startedAt` is when the interrupted attempt was called again.
+ * - `batch` tells of the batch that has made the run, also if a later batch has found the run by its key.
+ */
 export interface TaskRunContext {
   readonly attempt: {
     /** Counted by the retry policy: an attempt that was interrupted is not counted again. */

@@ -130,7 +130,10 @@ export interface HandleErrorArgs {
   signal?: AbortSignal
 }
 
-/** The hooks of one task, as its options have them. */
+/**
+ * The hooks of one task, as its options have them. Middleware that does not call `next` ends the run without an output; the
+ * hosted service leaves the attempt without a result.
+ */
 export interface TaskHooks<Payload, Output, Init extends InitOutput> {
   /** Called before the run function of each attempt; its answer is handed to the run function and to the other hooks. */
   init?: OnInitHookFunction<Payload, Init>

@@ -62,7 +62,10 @@ export interface ResetKeyOptions {
 
 const RESET_NAMES: OptionNames<ResetKeyOptions> = { scope: true, parentRunId: true, attemptNumber: true }
 
-/** Derives idempotency keys that belong to a run, to an attempt, or to all. */
+/**
+ * Derives idempotency keys that belong to a run, to an attempt, or to all. `reset` of a key that has expired rejects with
+ * `ERR_RUN_NOT_FOUND`, as of one that no run has: it is free.
+ */
 export interface IdempotencyKeys {
   create(key: string | string[], options?: { scope?: KeyScope }): Promise<IdempotencyKey>
   /**

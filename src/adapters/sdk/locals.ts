@@ -10,7 +10,7 @@ export interface LocalsKey<Value> {
   readonly __valueType?: Value
 }
 
-/** Values of one attempt: set in its middleware, read in its functions. */
+/** Values of one attempt: set in its middleware, read in its functions. `set` outside of a run throws `ERR_NOT_IN_RUN`. */
 export interface Locals {
   create<Value>(id: string): LocalsKey<Value>
   /** Nothing outside of a run. */

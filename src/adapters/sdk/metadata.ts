@@ -36,7 +36,7 @@ export interface OtherMetadataUpdater extends RunMetadataUpdater {
 /** Metadata of a run. */
 export type RunMetadata = Record<string, Json>
 
-/** The metadata of the current run. */
+/** The metadata of the current run. A path that changes many values, such as `$.list.*` or `$.list.[0:2]`, is a RangeError. */
 export interface HostedMetadata extends RunMetadataUpdater {
   /** All of it; nothing outside of a run. */
   current(): RunMetadata | undefined

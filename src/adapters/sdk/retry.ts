@@ -40,7 +40,10 @@ export interface RetryFetchRequestInit extends RequestInit {
   timeoutInMs?: number
 }
 
-/** Retries inside of an attempt. Between the tries the run waits, and gives its slot back. */
+/**
+ * Retries inside of an attempt. Between the tries the run waits, and gives its slot back. `fetch` rejects with the reason of an
+ * aborted `signal`, also that of a `Request` and between two requests; the hosted service counts it as a time-out.
+ */
 export interface Retry {
   /** Calls a function until it does not throw, or throws an `AbortTaskRunError`. */
   onThrow<Result>(

@@ -74,7 +74,10 @@ const SUBSCRIBE_NAMES: OptionNames<HostedSubscribeOptions> = {
   signal: true,
 }
 
-/** Runs, as the hosted service has them. */
+/**
+ * Runs, as the hosted service has them. Without `triggerFunction`, `taskKind`, `schedule`, `relatedRuns.children`, `ttl`, `queuedAt`,
+ * `version` and `region`; `isTest` is `false`, and the costs are 0. A run that is no longer kept is none of `relatedRuns`.
+ */
 export interface HostedRuns {
   retrieve<S extends Subject>(run: IdFor<S>, requestOptions?: RequestOptions): Promise<RetrievedHostedRun<S>>
   poll<S extends Subject>(

@@ -10,7 +10,10 @@ import { asJson } from './values.ts'
 /** Tags: one, or up to ten. */
 export type RunTags = string | string[]
 
-/** Options of `trigger`. docs/hosted-task-files.md says which have no effect. */
+/**
+ * Options of `trigger`. docs/hosted-task-files.md says which have no effect. Instants of a `debounce` are not rounded to seconds. In mode
+ * `trailing`, if the last trigger has one of `maxAttempts` and `maxDuration`, the other one is that of the task.
+ */
 export interface HostedTriggerOptions {
   /** Belongs to the run that triggers, unless `idempotencyKeys.create` made it. */
   idempotencyKey?: IdempotencyKey | string | string[]

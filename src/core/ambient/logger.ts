@@ -5,7 +5,7 @@ import { findEngine } from './current-engine.ts'
 
 /**
  * Logs lines of the current run. Outside of runs they are those of the default engine, or lines on the console where there
- * is none. It never throws; see docs/observability.md.
+ * is none. It never throws; see docs/operations.md#log.
  *
  * @example
  * ```ts
