@@ -66,7 +66,7 @@ export default defineConfig(
         'test/.examples',
         'test/clients/.frameworks',
       ],
-      // Servers of hosts that are not installed here: test/clients/frameworks.test.ts type-checks and runs them.
+      // Servers of hosts that are not installed here: test/clients/frameworks.once.test.ts type-checks and runs them.
       'examples/servers',
       // Task files of another SDK, which are compiled with its types.
       ...[
