@@ -41,7 +41,7 @@ const CONFIG_TEXT = `import { resolve } from 'node:path'
 import config from '../../vitest.config.ts'
 const hosted = { find: /^@trigger\\.dev\\/sdk(\\/v3)?$/, replacement: resolve('src/sdk.ts') }
 export default {
-  resolve: { alias: [...config.resolve.alias, hosted] },
+  resolve: { alias: [...config({ mode: 'test', command: 'serve' }).resolve.alias, hosted] },
   test: { include: ['${FOLDER}/**/*.test.ts'] },
 }
 `
