@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inNextTurn } from '../../src/clock/macrotask-turn.ts'
 import { testClock } from 'waitpoint/testing'
 import { countTurnWork } from '../support/turn-work.ts'
+import { turnsByTheQuestion } from '../support/turns-by-the-question.ts'
 import { request, SECRET, textOf } from './requests.ts'
 import { filled, makeWorld, ROUTES, type World } from './route-table.ts'
 
@@ -10,6 +11,7 @@ import { filled, makeWorld, ROUTES, type World } from './route-table.ts'
 const MOST_STEPS = 3_000_000
 const BYTES = 3_000_000
 
+const outOfOrder = (at: number): string => `{"b":${at},"a":1}`
 /** Many of one thing, as JSON. Each takes few bytes, so that many go into a request. */
 const JSON_SHAPES: Readonly<Record<string, (at: number) => string>> = {
   numbers: () => '1',
@@ -25,6 +27,7 @@ const JSON_SHAPES: Readonly<Record<string, (at: number) => string>> = {
   'rows with different keys': (at) => `{"${at.toString(36)}":1}`,
   operations: (at) => `{"type":"set","key":"k${at}","value":1}`,
   removals: (at) => `{"type":"remove","key":"a","value":{"b":${at}}}`,
+  'rows out of order': outOfOrder,
 }
 
 interface Sent {
@@ -66,6 +69,7 @@ const AROUND: readonly ((value: string) => Sent)[] = [
   (value) => ({ type: JSON_TYPE, body: `{"metadata":{"m":${value}}}` }),
   (value) => ({ type: JSON_TYPE, body: `{"metadata":${value}}` }),
   (value) => ({ type: JSON_TYPE, body: `{"operations":${value}}` }),
+  removal,
   (value) => ({ type: JSON_TYPE, body: `{"operations":[{"type":"append","key":"a","value":${value}}]}` }),
   (value) => ({ type: JSON_TYPE, body: `{"index":0,"task":"echo","payload":${value}}` }),
   (value) => ({ type: JSON_TYPE, body: `{"tags":${value},"scopes":${value}}` }),
@@ -88,6 +92,13 @@ const OTHERS: Readonly<Record<string, (size: number) => Sent>> = {
   }),
 }
 
+function removal(value: string): Sent {
+  return {
+    type: JSON_TYPE,
+    body: `{"metadata":{"m":${value}},"operations":[{"type":"remove","key":"m","value":{"a":1,"b":1}}]}`,
+  }
+}
+
 function form(body: string): Sent {
   return { type: 'application/x-www-form-urlencoded', body }
 }
@@ -105,8 +116,19 @@ const large = bodied.filter(({ path }) => /trigger|metadata|complete|callback|it
 const draft = fc.record({
   row: fc.oneof(fc.constantFrom(...large), fc.constantFrom(...bodied)),
   shape: fc.oneof(value, other),
-  size: fc.constantFrom(60_000, 600_000, BYTES),
+  size: fc.constantFrom<number[]>(60_000, 600_000, BYTES),
 })
+
+/** A removal looks at each item, whatever the order of its keys. */
+const ofRemoval: [string, (size: number) => Sent] = [
+  'rows out of order',
+  (size) => removal(`[${list(size, outOfOrder)}]`),
+]
+const REMOVALS = bodied
+  .filter(({ path }) => path.endsWith('/metadata'))
+  .map((row): [{ row: typeof row; shape: typeof ofRemoval; size: number }] => [
+    { row, shape: ofRemoval, size: 900_000 },
+  ])
 
 describe('a request of any route, made of many of anything', () => {
   let world: World
@@ -134,21 +156,10 @@ describe('a request of any route, made of many of anything', () => {
       expect(work.most(), `${row.route}: ${name} ${size}, ${status}`).toBeLessThan(MOST_STEPS)
       if (status < 300) through += 1
     })
-    await fc.assert(law, { numRuns: 60 })
+    await fc.assert(law, { numRuns: 60, examples: REMOVALS })
     expect(through).toBeGreaterThan(5)
   })
 })
-
-/** A turn is due with the second question of each: nothing depends on how fast this machine is. */
-function turnsByTheQuestion(): () => boolean {
-  let isSameTurn = false
-  return () => {
-    if (isSameTurn) return true
-    isSameTurn = true
-    inNextTurn(() => (isSameTurn = false))
-    return false
-  }
-}
 
 /** Goes on turn by turn until a request is answered. */
 async function turning({ t }: World, answering: Promise<Response>): Promise<number> {

@@ -2,6 +2,7 @@ import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type { Hint, TickResult } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import type { Attempt } from '../attempt/attempt.ts'
+import type { Breath } from '../host/breath.ts'
 import type { Host } from '../host/host.ts'
 import { OTHERS_TOPIC, type Publisher } from '../changes/publisher.ts'
 import type { Watchers } from '../changes/watchers.ts'
@@ -13,6 +14,7 @@ const RETRY_MS = 1_000
 /** The parts of an engine that hints of storage concern. */
 export interface HintKernel {
   readonly host: Host
+  readonly breath: Breath
   readonly watchers: Watchers
   readonly events: { error(error: unknown): void }
   readonly publisher: Publisher
@@ -92,9 +94,9 @@ export class Hints {
 
   /** A run that a hint has named has resumed. `tokens`: the settled ones that it waited for, unless the answer was lost. */
   woken(tokens: readonly TokenRecord[] | undefined): void {
-    const { waitpoints, ticker } = this.#kernel
+    const { waitpoints, ticker, breath } = this.#kernel
     if (tokens === undefined) ticker.tickNow()
-    else for (const token of tokens) waitpoints.settled(token)
+    else breath.inSlices(tokens, (token) => waitpoints.settled(token))
   }
 
   /** Runs that are named go on if they are parked; from the first that is not, a tick is asked. */
@@ -110,10 +112,13 @@ export class Hints {
 
   /** Ready waits: settled elsewhere and waited for here, or delivered long ago and still on storage's list. */
   #ready(ready: readonly WaitRecord[]): void {
-    const { waitpoints, host } = this.#kernel
+    const { waitpoints, host, breath } = this.#kernel
     const delivered = ready.filter((wait) => this.#isDelivered(wait))
     if (delivered.length > 0) this.#report(() => host.storage.tokens.release(delivered))
-    for (const wait of ready) if (waitpoints.has(wait)) this.#report(() => this.#settle(wait.tokenId))
+    const tokenIds = [...new Set(ready.map(({ tokenId }) => tokenId))]
+    breath.inSlices(tokenIds, (tokenId) => {
+      if (waitpoints.has(tokenId)) this.#report(() => this.#settle(tokenId))
+    })
   }
 
   /** Until the run has gone on, be it that it waits for a slot, the wait wakes it after a crash. */

@@ -14,14 +14,14 @@ const MOST_AT_ONCE = 256
  * on a storage that answers at once would otherwise never let another one have a turn.
  */
 export class Breath {
-  readonly #host: Pick<Host, 'clock' | 'afterTurn'>
+  readonly #host: Pick<Host, 'clock' | 'afterTurn' | 'isClosed'>
   readonly #atOnce: number
   /** In the order they came. */
   #line: (() => void)[] = []
   /** So many steps are left until the clock is asked. */
   #left = LOOK_EVERY
 
-  constructor(host: Pick<Host, 'clock' | 'afterTurn'>, atOnce: number = MOST_AT_ONCE) {
+  constructor(host: Pick<Host, 'clock' | 'afterTurn' | 'isClosed'>, atOnce: number = MOST_AT_ONCE) {
     this.#host = host
     this.#atOnce = atOnce
   }
@@ -76,6 +76,19 @@ export class Breath {
   next(): Promise<void> | undefined {
     this.tookLong()
     return this.turn()
+  }
+
+  /** Does something with each of many: with the first at once, then in slices with a turn of the event loop between them. */
+  inSlices<T>(items: readonly T[], act: (item: T) => void): void {
+    const host = this.#host
+    for (const [at, item] of items.entries()) {
+      if (at > 0) this.tookLong()
+      if (at > 0 && this.isDue()) {
+        host.afterTurn('the rest of many', () => host.isClosed || this.inSlices(items.slice(at), act))
+        return
+      }
+      act(item)
+    }
   }
 
   #plan(): void {

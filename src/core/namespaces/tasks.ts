@@ -62,10 +62,13 @@ export class EngineTasks implements TasksNamespace {
       const requests = this.#items(id, items)
       for (const item of requests) records.push(await this.#record(attempt, id, item))
       const handles: RunHandle<never>[] = []
-      for (const [at, record] of records.entries())
+      for (const [at, record] of records.entries()) {
+        // One call from outside: a run has turns with each call of storage.
+        if (attempt === undefined) await this.#kernel.breath.turn()
         handles.push(
           new TriggeredRun(this.#kernel, await this.#insert(record, attempt, requests[at]?.options)),
         )
+      }
       return handles
     })
     return { runs }
@@ -115,7 +118,11 @@ export class EngineTasks implements TasksNamespace {
     const children = await Promise.all(
       requests.map(async (request) => ({ child: await this.#child(attempt, id, request), request })),
     )
-    const waits = children.map(({ child, request }) => this.#waitFor(attempt, request.options, () => child))
+    const waits: SubtaskPromise<never>[] = []
+    for (const { child, request } of children) {
+      await this.#kernel.breath.turn(attempt)
+      waits.push(this.#waitFor(attempt, request.options, () => child))
+    }
     return { runs: await Promise.all(waits) }
   }
 

@@ -1,4 +1,4 @@
-import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type { TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, TokenAwaited } from '../../contract/storage.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
@@ -81,12 +81,12 @@ export class Waitpoints {
     return waiter.promise
   }
 
-  /** A token was settled: every wait for it in this engine is over. */
+  /** A token was settled: every wait for it in this engine is over. Each reads the token for itself, and it may be large. */
   settled(token: TokenRecord): void {
-    const waiters = this.#waiters.get(token.id)
-    if (waiters === undefined) return
-    this.#waiters.delete(token.id)
-    for (const waiter of itemsOf(waiters)) this.#settle(waiter, token)
+    const waiters = itemsOf(this.#waiters.get(token.id))
+    this.#kernel.breath.inSlices(waiters, (waiter) => {
+      if (this.#remove(waiter)) this.#settle(waiter, token)
+    })
   }
 
   /** A run that waits for the token here. */
@@ -95,9 +95,9 @@ export class Waitpoints {
     return waiter?.attempt
   }
 
-  /** Whether a ready wait that storage hands over is one that is waited for here. */
-  has(wait: WaitRecord): boolean {
-    return this.#waiters.get(wait.tokenId) !== undefined
+  /** Whether a token that storage calls settled is waited for here. */
+  has(tokenId: string): boolean {
+    return this.#waiters.get(tokenId) !== undefined
   }
 
   /** Whether the run has not gone on yet with its waits. Looked for where there is less to look through. */

@@ -57,6 +57,7 @@ class ChangedList {
   /** The places of the items by what tells them apart; from the first removal on. */
   #places: Map<unknown, number | number[]> | undefined
   readonly #removed = new Set<number>()
+  readonly #identities = new Identities()
 
   constructor(items: readonly unknown[]) {
     this.#items = [...items]
@@ -70,12 +71,12 @@ class ChangedList {
 
   append(value: unknown): void {
     this.#items.push(value)
-    if (this.#places !== undefined) note(this.#places, value, this.#items.length - 1)
+    if (this.#places !== undefined) this.#note(this.#places, value, this.#items.length - 1)
   }
 
   remove(value: unknown): void {
     const places = (this.#places ??= this.#allPlaces())
-    const identity = identityOf(value)
+    const identity = this.#identities.of(value)
     const found = places.get(identity)
     if (typeof found === 'number') this.#removed.add(found)
     else for (const place of found ?? []) this.#removed.add(place)
@@ -84,41 +85,59 @@ class ChangedList {
 
   #allPlaces(): Map<unknown, number | number[]> {
     const places = new Map<unknown, number | number[]>()
-    for (const [place, item] of this.#items.entries()) note(places, item, place)
+    for (const [place, item] of this.#items.entries()) this.#note(places, item, place)
     return places
   }
-}
 
-function note(places: Map<unknown, number | number[]>, item: unknown, place: number): void {
-  const identity = identityOf(item)
-  const known = places.get(identity)
-  if (known === undefined) places.set(identity, place)
-  else if (typeof known === 'number') places.set(identity, [known, place])
-  else known.push(place)
-}
-
-/** Equal for JSON values that are equal, whatever the order of their keys, and for no others. */
-function identityOf(value: unknown): unknown {
-  if (typeof value === 'string') return `"${value}`
-  return typeof value === 'object' && value !== null ? canonicalText(value) : value
+  #note(places: Map<unknown, number | number[]>, item: unknown, place: number): void {
+    const identity = this.#identities.of(item)
+    const known = places.get(identity)
+    if (known === undefined) places.set(identity, place)
+    else if (typeof known === 'number') places.set(identity, [known, place])
+    else known.push(place)
+  }
 }
 
 function plain(value: unknown): unknown {
   return value instanceof ChangedList ? value.items : value
 }
 
-/** One text for all JSON values that are equal, whatever the order of their keys. */
-function canonicalText(value: object): string {
-  return JSON.stringify(sorted(value))
+/** A key, and its text with its length. */
+type Named = readonly [key: string, text: string]
+
+/** Tells the items of one list apart. Most have the keys of the one before: these are put in order once. */
+class Identities {
+  #keys: readonly string[] = []
+  #inOrder: readonly Named[] = []
+
+  /** Equal for JSON values that are equal, whatever the order of their keys, and for no others. */
+  of(value: unknown): unknown {
+    if (typeof value === 'string') return textOf(value)
+    return typeof value === 'object' && value !== null ? this.#textOf(value) : value
+  }
+
+  #textOf(value: object): string {
+    if (Array.isArray(value))
+      return value.reduce<string>((text, item) => `${text}${this.#part(item)}`, '[') + ']'
+    const members = value as Readonly<Record<string, unknown>>
+    let text = '{'
+    for (const [key, name] of this.#named(Object.keys(value))) text += `${name}${this.#part(members[key])}`
+    return text + '}'
+  }
+
+  #part(value: unknown): string {
+    return `${String(this.of(value))},`
+  }
+
+  #named(keys: readonly string[]): readonly Named[] {
+    const known = this.#keys
+    if (keys.length === known.length && keys.every((key, at) => key === known[at])) return this.#inOrder
+    this.#keys = keys
+    return (this.#inOrder = [...keys].sort().map((key) => [key, textOf(key)]))
+  }
 }
 
-/** The value with the keys of its objects in order: itself, as a rule. */
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  const keys = Object.keys(value)
-  const isSorted = keys.every((key, at) => at === 0 || (keys[at - 1] ?? '') < key)
-  const members = value as Readonly<Record<string, unknown>>
-  if (isSorted && keys.every((key) => typeof members[key] !== 'object')) return value
-  return Object.fromEntries(keys.sort().map((key) => [key, sorted(members[key])]))
+/** No text begins with that of another one. */
+function textOf(text: string): string {
+  return `"${text.length}:${text}`
 }

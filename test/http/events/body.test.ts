@@ -47,6 +47,7 @@ describe('eventBody', () => {
         setTimer: () => () => undefined,
         isTurnDue: () => isTurnDue,
       },
+      isClosed: false,
       afterTurn: (_label: string, goOn: () => void) => void goOns.push(goOn),
     }
     const turns = new Breath(busyHost, 8)
