@@ -24,6 +24,7 @@ export interface KeyRecord {
 }
 
 export interface RunRecord {
+  /** Begins with `createdAt`, as an engine makes it: ids are in the order of creation. A storage may refuse others. */
   readonly id: string
   readonly taskId: string
   readonly status: RunStatus
@@ -110,6 +111,7 @@ export type TokenStatus = 'WAITING' | 'COMPLETED' | 'TIMED_OUT'
 export type TokenKind = 'MANUAL' | 'SLEEP' | 'ONCE' | 'BINDING' | 'RUN'
 
 export interface TokenRecord {
+  /** That of a `MANUAL` token begins with `createdAt`, like that of a run. */
   readonly id: string
   readonly kind: TokenKind
   readonly status: TokenStatus

@@ -355,7 +355,7 @@ export interface TokenFilter {
   /** Tokens with any of these tags. */
   readonly tags?: readonly string[] | undefined
   readonly key?: { readonly scope: string; readonly value: string } | undefined
-  /** Bounds on `createdAt`, inclusive. */
+  /** Bounds on `createdAt`, inclusive; asked of tokens of the kind `MANUAL` only. */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }

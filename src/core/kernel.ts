@@ -310,15 +310,15 @@ export class Kernel {
   writeTold(attempt: Attempt, told: string): Awaitable<unknown> {
     const { host } = this
     const now = host.now()
+    const made = host.made('told', now)
     const record: TokenRecord = {
-      id: host.newId('told', now),
+      ...made,
       kind: 'ONCE',
       status: 'COMPLETED',
       tags: [],
       key: { scope: attempt.id, value: told },
       runId: attempt.id,
-      createdAt: now,
-      completedAt: now,
+      completedAt: made.createdAt,
     }
     return this.written(attempt, INSERT_TOKEN, { record, fence: fenceOf(attempt), now, by: host.owner })
   }

@@ -7,6 +7,7 @@ export interface IdSourceOptions {
 
 /** The digits of ids, in the order of their values. */
 export const ID_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
+const MADE = new RegExp(`^[${ID_DIGITS}]{26}$`)
 
 const ALPHABET = Array.from(ID_DIGITS)
 /** The two characters of every ten bits. */
@@ -14,12 +15,18 @@ const PAIRS: readonly string[] = ALPHABET.flatMap((high) => ALPHABET.map((low) =
 const LAST_MILLISECOND = 2 ** 48 - 1
 const LAST_HALF = 2 ** 40 - 1
 
+/** An id, and the millisecond that it carries. */
+export interface MadeId {
+  readonly id: string
+  readonly createdAt: number
+}
+
 /**
  * Creates a function that makes ids: `prefix_` and 26 characters of lower-case Crockford base 32, ten of them the
  * millisecond, sixteen random. Of one source every id is greater, as a string, than all before it with the same
- * prefix: also within a millisecond, and when the clock steps back.
+ * prefix, and its millisecond no less: also when the clock steps back, where it counts on.
  *
- * The millisecond is the instant it is given, else `now()`.
+ * The millisecond is the instant it is given, else `now()`, unless a later one was used before.
  *
  * Hot, at about 100 ns an id: a new millisecond draws its randomness once and counts up from there, in two halves
  * of 40 bits (eight characters), of which only the lower one is written anew for every id.
@@ -27,10 +34,10 @@ const LAST_HALF = 2 ** 40 - 1
  * @example
  * ```ts
  * const createId = createIdSource({ now: () => clock.now(), random })
- * createId('run') // 'run_01jd5w3k7qz8m2v9x4t6b0c1he'
+ * createId('run').id // 'run_01jd5w3k7qz8m2v9x4t6b0c1he'
  * ```
  */
-export function createIdSource({ now, random }: IdSourceOptions): (prefix: string, at?: number) => string {
+export function createIdSource({ now, random }: IdSourceOptions): (prefix: string, at?: number) => MadeId {
   let millisecond = -1
   let upper = 0
   let lower = 0
@@ -60,21 +67,22 @@ export function createIdSource({ now, random }: IdSourceOptions): (prefix: strin
     const at = toMillisecond(instant)
     if (at > millisecond) startAt(at)
     else advance()
-    return `${prefix}_${head}${spellHalf(lower)}`
+    return { id: `${prefix}_${head}${spellHalf(lower)}`, createdAt: millisecond }
   }
 }
 
-/** The beginning of every id that was made at an instant: less than all ids that were made later, greater than all before. */
+/** The beginning of every id that was made at an instant: less than all ids that were made then or later, greater than all before. */
 export function idsAt(prefix: string, instant: number): string {
-  return `${prefix}_${spellTime(toMillisecond(instant))}`
+  return `${prefix}_${spellTime(Math.ceil(Math.min(Math.max(0, instant), LAST_MILLISECOND + 1)))}`
 }
 
 /** The millisecond an id was made at; nothing when {@link createIdSource} would not make such an id. */
 export function timeOfId(prefix: string, id: string): number | undefined {
-  if (id.length !== prefix.length + 27 || !id.startsWith(`${prefix}_`)) return undefined
-  const digits = Array.from(id.slice(prefix.length + 1), (character) => ALPHABET.indexOf(character))
-  if (digits.includes(-1)) return undefined
-  return digits.slice(0, 10).reduce((time, digit) => time * 32 + digit, 0)
+  if (!id.startsWith(`${prefix}_`) || !MADE.test(id.slice(prefix.length + 1))) return undefined
+  let time = 0
+  for (const digit of id.slice(prefix.length + 1, prefix.length + 11))
+    time = time * 32 + ID_DIGITS.indexOf(digit)
+  return time
 }
 
 /** The part of a clock's answer that ten characters can hold. */

@@ -4,6 +4,7 @@ import { createEngine, type Engine, type EngineOptions, task, wait } from 'waitp
 import { postgresStorage } from 'waitpoint/postgres'
 import type { TokenStore } from '../../src/contract/storage.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
+import { madeId, namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken } from '../../src/testing/conformance/sample-records.ts'
 import { rejection } from '../support/body-task.ts'
 import { temporaryFolder } from './drivers.ts'
@@ -167,7 +168,7 @@ describe('a question that is asked again while the first is still under way', ()
     await using schema = new FreshSchema()
     await using wire = await Wire.to(postgresUrl())
     await using pool = patientPool(wire.url)
-    const storage = postgresStorage({ pool, schema: schema.schema })
+    const storage = namedStorage(postgresStorage({ pool, schema: schema.schema }))
     await storage.open()
     await storage.tokens.insert({
       record: manualToken('t', { createdAt: 1, timeoutAt: 1_000 }),
@@ -175,7 +176,9 @@ describe('a question that is asked again while the first is still under way', ()
       by: 'me',
     })
     await using other = await connectPostgres()
-    await other.query(`BEGIN; SELECT 1 FROM ${schema.schema}.tokens WHERE id = 't' FOR UPDATE`)
+    await other.query(
+      `BEGIN; SELECT 1 FROM ${schema.schema}.tokens WHERE id = '${madeId('waitpoint', 't', 1)}' FOR UPDATE`,
+    )
     const answered = ask(storage.tokens, now)
     await untilBlocked(schema.schema)
     wire.cut()

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { postgresStorage } from 'waitpoint/postgres'
+import { namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { countedUrl } from './postgres/index-reads.ts'
 import { freshSchema, type TestPool, testPool } from './postgres-schemas.ts'
@@ -17,7 +18,7 @@ it('does the usual requests of a turn together, and only the others one by one',
     await reader.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     await reader.end()
   })
-  const storage = postgresStorage({ pool, schema })
+  const storage = namedStorage(postgresStorage({ pool, schema }))
   await storage.open()
   await storage.tick({ owner: by, now, leaseUntil: now + 60_000, limit: 10 })
   const ofEach = <Answer>(call: (id: string) => Answer | PromiseLike<Answer>): Promise<Answer[]> =>

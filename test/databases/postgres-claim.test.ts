@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createEngine, type Engine, type Storage, task } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { createDeferred } from '../../src/primitives/deferred.ts'
+import { namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { connectPostgres, type PostgresClient } from './postgres/client.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
@@ -113,7 +114,7 @@ describe('the new runs of one turn', () => {
 
   /** Inserts all of them in one turn. Returns whether each was claimed. */
   async function insertAll(
-    storage: ReturnType<typeof postgresStorage>,
+    storage: Storage,
     runs: readonly { readonly id: string; readonly by: string; readonly queue?: string }[],
   ): Promise<readonly boolean[]> {
     const inserted = await Promise.all(
@@ -126,7 +127,7 @@ describe('the new runs of one turn', () => {
   }
 
   it('are claimed for the engines that have a lease, of queues of which nothing is set', async () => {
-    const storage = postgresStorage({ pool, schema: await freshSchema(pool), listen: false })
+    const storage = namedStorage(postgresStorage({ pool, schema: await freshSchema(pool), listen: false }))
     await storage.open()
     await storage.tick({ owner: 'one', now, leaseUntil: now + 60_000, limit: 10 })
     await storage.tick({ owner: 'two', now, leaseUntil: now + 60_000, limit: 10 })
@@ -167,7 +168,7 @@ describe('a claim beside another one that is under way', () => {
   /** A storage with so many runs in line. */
   async function lineOf(runs: number): Promise<Line> {
     const schema = await freshSchema(pool)
-    const storage = postgresStorage({ pool, schema, listen: false })
+    const storage = namedStorage(postgresStorage({ pool, schema, listen: false }))
     await storage.open()
     const owners = ['one', 'two']
     for (const owner of owners) await storage.tick({ owner, now, leaseUntil: now + 60_000, limit: 10 })

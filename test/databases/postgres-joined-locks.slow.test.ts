@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine, type Engine, type Storage, task, wait } from 'waitpoint'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
+import { namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken } from '../../src/testing/conformance/sample-records.ts'
 import { connectPostgres, type PostgresClient, postgresUrl } from './postgres/client.ts'
 import { startPostgres } from './postgres/server.ts'
@@ -191,7 +192,7 @@ describe('a transaction that has completed a token in time, while it is open aft
       },
       connect: () => pool.connect(),
     }
-    const storage = postgresStorage({ pool: counted, schema, listen: false, pollMs: 20 })
+    const storage = namedStorage(postgresStorage({ pool: counted, schema, listen: false, pollMs: 20 }))
     await storage.open()
     onTestFinished(async () => {
       await storage.leave({ owner: BY, now: DUE })

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunFilter, Storage, TokenFilter } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import { namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken } from '../../src/testing/conformance/sample-records.ts'
+import { ID_DIGITS } from '../../src/primitives/id.ts'
+import { idRange } from '../../src/storage/made-id.ts'
 import { functionSql } from '../../src/storage/postgres/schema.ts'
 import type { PostgresClient } from './postgres/client.ts'
 import { connectPostgres } from './postgres/client.ts'
@@ -43,13 +46,19 @@ async function readBy(client: PostgresClient, list: string, request: object): Pr
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
 }
 
+/** The end of an id of an engine. */
+const MADE = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+  .map((place) => `substr('${ID_DIGITS}', ((1000::bigint * n >> ${5 * place}) & 31)::int + 1, 1)`)
+  .concat(`'0000000000000000'`)
+  .join(' || ')
+
 /** Runs and tokens with the ids of engines: one every second. */
 const DATED = `INSERT INTO $s.runs (id, seq, task_id, status, attempt, policy_attempt, interruptions, epoch, slot,
     returned, root_id, queue, created_at, updated_at, lane, held, reserved, ended_at)
-  SELECT $s.ids_at('run', 1000.0 * n) || '0000000000000000', n, 'task', 'COMPLETED', 1, 1, 0, 1, 0, 0, 'run', 'queue',
+  SELECT 'run_' || ${MADE}, n, 'task', 'COMPLETED', 1, 1, 0, 1, 0, 0, 'run', 'queue',
     1000.0 * n, 1000.0 * n, 'lane', 0, 0, n FROM generate_series(1, ${ROWS}) AS n;
   INSERT INTO $s.tokens (id, seq, kind, status, created_at, completed_at, ended_at)
-  SELECT $s.ids_at('waitpoint', 1000.0 * n) || '0000000000000000', n, 'MANUAL', 'COMPLETED', 1000.0 * n, 1000.0 * n, n
+  SELECT 'waitpoint_' || ${MADE}, n, 'MANUAL', 'COMPLETED', 1000.0 * n, 1000.0 * n, n
   FROM generate_series(1, ${ROWS}) AS n`
 
 /** Two of them, among the oldest. */
@@ -177,8 +186,6 @@ describe('lists bounded in time and pruning among many rows', () => {
     await pool.end()
   })
 
-  const bounds = { from_at: BOUNDS.from, to_at: BOUNDS.to }
-
   it.each([
     ['nothing else', {}],
     ['status', { statuses: ['COMPLETED'] }],
@@ -186,7 +193,10 @@ describe('lists bounded in time and pruning among many rows', () => {
     ['a page further on', { older: 'run_1' }],
     ['a page back', { newer: 'run_0' }],
   ])('read a few of an index for runs, by %s', async (_what, request) => {
-    const read = await readBy(client, functionSql(schema, 'list_runs'), { ...request, ...bounds })
+    const read = await readBy(client, functionSql(schema, 'list_runs'), {
+      ...request,
+      ...idRange('runs', BOUNDS),
+    })
     expect(read).toBeLessThan(MOST_READ)
     expect((await storage.runs.list(BOUNDS, { limit: LIMIT })).records.map((run) => run.createdAt)).toEqual([
       6_000, 5_000,
@@ -197,7 +207,7 @@ describe('lists bounded in time and pruning among many rows', () => {
     ['nothing else', {}],
     ['status', { statuses: ['COMPLETED'] }],
   ])('read a few of an index for tokens, by %s', async (_what, request) => {
-    const asked = { kind: 'MANUAL', now: 1, ...request, ...bounds }
+    const asked = { kind: 'MANUAL', now: 1, ...request, ...idRange('tokens', BOUNDS) }
     expect(await readBy(client, functionSql(schema, 'list_tokens'), asked)).toBeLessThan(MOST_READ)
     const { records } = await storage.tokens.list({ kind: 'MANUAL', ...BOUNDS }, { limit: LIMIT }, 1)
     expect(records.map((token) => token.createdAt)).toEqual([6_000, 5_000])
@@ -213,7 +223,7 @@ describe('a list among more tokens past their deadline than one may settle', () 
   it('settles some, and those on its page, and is right', async () => {
     const pool = testPool()
     const schema = await freshSchema(pool)
-    const storage = postgresStorage({ pool, schema })
+    const storage = namedStorage(postgresStorage({ pool, schema }))
     await storage.open()
     const ids = Array.from({ length: 1_200 }, (_, at) => `waitpoint_${String(at).padStart(5, '0')}`)
     const insert = (id: string, at: number): unknown =>

@@ -4,6 +4,7 @@ import type { RunUpdate } from '../../src/contract/storage.ts'
 import type { RandomSource } from '../../src/contract/random.ts'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
 import { seededRandom } from '../../src/clock/seeded-random.ts'
+import { namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { connectPostgres } from './postgres/client.ts'
 import { freshDatabase } from './postgres/fresh-database.ts'
@@ -239,7 +240,9 @@ describe('processes that complete, claim, cancel, time out and prune the same re
     const field = new Field()
     const owners = Array.from({ length: PROCESSES }, (_, at) => {
       const pool = testPool(6, { connectionString: database.url })
-      const storage = postgresStorage({ pool: counted(pool, field.codes), schema: 'locks', listen: false })
+      const storage = namedStorage(
+        postgresStorage({ pool: counted(pool, field.codes), schema: 'locks', listen: false }),
+      )
       return { pool, storage, hustler: new Hustler(field, storage, `p${at}`) }
     })
     for (const { storage } of owners) await storage.open()

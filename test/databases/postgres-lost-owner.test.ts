@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Storage } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import { madeId, namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { untilBlocked } from './postgres/blocked.ts'
 import { connectPostgres, type PostgresClient } from './postgres/client.ts'
@@ -15,7 +16,7 @@ const [LOST, OTHER, THIRD] = ['lost', 'other', 'third']
 async function openStorage(): Promise<Storage & { readonly schema: string }> {
   const pool = testPool()
   const schema = await freshSchema(pool)
-  const storage = postgresStorage({ pool, schema, listen: false, pollMs: 60_000 })
+  const storage = namedStorage(postgresStorage({ pool, schema, listen: false, pollMs: 60_000 }))
   await storage.open()
   onTestFinished(async () => {
     for (const owner of [OTHER, THIRD]) await storage.leave({ owner, now: LATER })
@@ -199,7 +200,9 @@ describe('a wait that is released while its run is handed back', () => {
     await parked(storage, 'r', { t: undefined, stays: undefined })
     await storage.tokens.settle({ id: 't', outputJson: '1', by: OTHER, now: START + 5 })
     const client = await begun()
-    await client.query(`DELETE FROM ${storage.schema}.waits WHERE token_id = 't'`)
+    await client.query(
+      `DELETE FROM ${storage.schema}.waits WHERE token_id = '${madeId('waitpoint', 't', START)}'`,
+    )
     const left = storage.leave({ owner: LOST, now: START + 10 })
     await Promise.race([untilBlocked(storage.schema), left])
     await client.query('COMMIT')

@@ -1,6 +1,7 @@
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import type { Storage } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import { madeId, RecordNames, namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { functionSql } from '../../src/storage/postgres/schema.ts'
@@ -18,7 +19,11 @@ afterAll(() => pool.end())
 async function executing(...ids: readonly string[]): Promise<{ schema: string; storage: Storage }> {
   const schema = await freshSchema(pool)
   const own = patientPool(postgresUrl())
-  const storage = postgresStorage({ pool: own, schema, listen: false })
+  const names = new RecordNames()
+  // Some are asked for before they are there.
+  for (const id of ['a', 'b', 'c'])
+    names.add('tokens.insert', [{ record: manualToken(id, { createdAt: now }) }])
+  const storage = namedStorage(postgresStorage({ pool: own, schema, listen: false }), names)
   await storage.open()
   onTestFinished(async () => {
     await storage.leave({ owner: by, now })
@@ -88,7 +93,7 @@ async function begun(text: string, values: readonly unknown[] = []): Promise<Ope
 }
 
 const locked = async (schema: string, token: string): Promise<OpenTransaction> =>
-  begun(`SELECT 1 FROM ${schema}.tokens WHERE id = $1 FOR UPDATE`, [token])
+  begun(`SELECT 1 FROM ${schema}.tokens WHERE id = $1 FOR UPDATE`, [madeId('waitpoint', token, now)])
 
 it('the end of a run is told to the run that waits for it, beside an end that comes too late', async () => {
   const { storage } = await executing('a', 'child', 'parent')
@@ -119,7 +124,15 @@ it('a token that is created while a turn takes its locks is completed with the w
   const settled = Promise.all([settle(storage, 'a'), settle(storage, 'b')])
   await first.untilWaitedFor()
   await create(storage, 'b')
-  const request = { token_id: 'b', run_id: 'r', epoch: 1, by_owner: by, now, place: 1, call: 'other' }
+  const request = {
+    token_id: madeId('waitpoint', 'b', now),
+    run_id: madeId('run', 'r', now),
+    epoch: 1,
+    by_owner: by,
+    now,
+    place: 1,
+    call: 'other',
+  }
   const wait = await begun(functionSql(schema, 'await_tokens'), [JSON.stringify([request])])
   await first.commit()
   await wait.untilWaitedFor()
@@ -158,7 +171,9 @@ it('a run without a living owner that is locked keeps no others of its turn from
   await storage.runs.insert({ record: queuedRun('b', { createdAt: now }), now, by })
   await storage.runs.claim({ ...CLAIM, number: 1, by: 'two', now })
   await storage.tick({ owner: by, now: now + 20, leaseUntil: now + 60_000, limit: 10 })
-  const holder = await begun(`SELECT 1 FROM ${schema}.runs WHERE id = 'b' FOR UPDATE`)
+  const holder = await begun(
+    `SELECT 1 FROM ${schema}.runs WHERE id = '${madeId('run', 'b', now)}' FOR UPDATE`,
+  )
   const orphan = storage.runs.park({ id: 'b', epoch: 1, by: 'two', now })
   const other = storage.runs.park({ id: 'c', epoch: 1, by, now })
   // It comes first in the order of locks: a turn that has locked the other one may not wait for it.

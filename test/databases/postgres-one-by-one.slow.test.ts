@@ -38,7 +38,7 @@ const DUMPED = {
   runs: `to_jsonb(row) - 'seq'`,
   tokens: `to_jsonb(row) - 'seq'`,
   ...Object.fromEntries(
-    ['waits', 'run_tags', 'token_tags', 'streams', 'owners', 'queue_starts', 'id_skews'].map((table) => [
+    ['waits', 'run_tags', 'token_tags', 'streams', 'owners', 'queue_starts'].map((table) => [
       table,
       'to_jsonb(row)',
     ]),

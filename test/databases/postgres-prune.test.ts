@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Storage } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import { madeId, namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { functionSql } from '../../src/storage/postgres/schema.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
@@ -12,13 +13,16 @@ interface Blocks {
   readonly 'Shared Hit Blocks': number
 }
 
+/** The id of the run `r`. */
+const RUN = madeId('run', 'r', 1)
+
 describe('pruning on Postgres', () => {
   const pool = testPool()
   afterAll(() => pool.end())
 
   it('keeps as many as it should, also when ends are stored long after they came', async () => {
     const schema = await freshSchema(pool)
-    const storage = postgresStorage({ pool, schema })
+    const storage = namedStorage(postgresStorage({ pool, schema }))
     await storage.open()
     onTestFinished(() => storage.leave({ owner: 'a', now: 0 }))
     let made = 0
@@ -51,8 +55,8 @@ describe('pruning on Postgres', () => {
 
   it('drops the writers of a run with its streams', async () => {
     const { schema, storage } = await withEndedRun()
-    await pool.query(`INSERT INTO ${schema}.streams VALUES ('r', 'k', 0, '[]', 1, 0)`)
-    await pool.query(`INSERT INTO ${schema}.writers VALUES ('r', 'k', 'client', 249)`)
+    await pool.query(`INSERT INTO ${schema}.streams VALUES ('${RUN}', 'k', 0, '[]', 1, 0)`)
+    await pool.query(`INSERT INTO ${schema}.writers VALUES ('${RUN}', 'k', 'client', 249)`)
     expect(await storage.prune({ before: 4, limit: 10, now: 5 })).toBe(1)
     expect((await pool.query(`SELECT 1 FROM ${schema}.writers`)).rows).toEqual([])
   })
@@ -60,7 +64,7 @@ describe('pruning on Postgres', () => {
   it('drops what a run has asked for before the run, where that is more than a batch', async () => {
     const { schema, storage } = await withEndedRun()
     await pool.query(`INSERT INTO ${schema}.tokens (id, seq, kind, status, run_id, created_at, completed_at, ended_at)
-      SELECT 'once_' || n, n, 'SLEEP', 'COMPLETED', 'r', 1, 9, 9 FROM generate_series(1, 25) AS n`)
+      SELECT 'once_' || n, n, 'SLEEP', 'COMPLETED', '${RUN}', 1, 9, 9 FROM generate_series(1, 25) AS n`)
     const drop = (): unknown => storage.prune({ before: 4, limit: 10, now: 5 })
     const rows = async (table: string): Promise<number> =>
       (await pool.query(`SELECT 1 FROM ${schema}.${table}`)).rows.length
@@ -70,9 +74,9 @@ describe('pruning on Postgres', () => {
 
   it('drops a run with very many chunks in several batches', async () => {
     const { schema, storage } = await withEndedRun()
-    await pool.query(`INSERT INTO ${schema}.streams VALUES ('r', 'k', 0, '[]', 1, 0)`)
+    await pool.query(`INSERT INTO ${schema}.streams VALUES ('${RUN}', 'k', 0, '[]', 1, 0)`)
     await pool.query(
-      `INSERT INTO ${schema}.chunks SELECT 'r', 'k', n, 1, '"a"' FROM generate_series(0, 10000) AS n`,
+      `INSERT INTO ${schema}.chunks SELECT '${RUN}', 'k', n, 1, '"a"' FROM generate_series(0, 10000) AS n`,
     )
     // A whole batch, so that the engine goes on at once.
     expect(await storage.prune({ before: 4, limit: 10, now: 5 })).toBe(10)
@@ -85,10 +89,10 @@ describe('pruning on Postgres', () => {
     const { schema, storage } = await withEndedRun()
     await pool.query(`INSERT INTO ${schema}.runs (id, seq, task_id, status, attempt, policy_attempt, interruptions, epoch,
         slot, returned, root_id, queue, created_at, updated_at, lane, held, reserved, ended_at, tags, tag_list)
-      SELECT 'run_' || n, n, 'task', 'COMPLETED', 1, 1, 0, 1, 0, 0, 'run_' || n, 'queue', 1, 2, 'lane', 0, 0, 2, '["a"]', ARRAY['a']
+      SELECT 'copy_' || n, n, 'task', 'COMPLETED', 1, 1, 0, 1, 0, 0, 'copy_' || n, 'queue', 1, 2, 'lane', 0, 0, 2, '["a"]', ARRAY['a']
       FROM generate_series(1, 100) AS n`)
     await pool.query(
-      `INSERT INTO ${schema}.run_tags SELECT 'a', id FROM ${schema}.runs WHERE id LIKE 'run_%'`,
+      `INSERT INTO ${schema}.run_tags SELECT 'a', id FROM ${schema}.runs WHERE id LIKE 'copy_%'`,
     )
     const client = await pool.connect()
     onTestFinished(() => client.release())
@@ -138,7 +142,7 @@ describe('pruning on Postgres', () => {
   /** A schema with one completed run, `r`. */
   async function withEndedRun(): Promise<{ readonly schema: string; readonly storage: Storage }> {
     const schema = await freshSchema(pool)
-    const storage = postgresStorage({ pool, schema })
+    const storage = namedStorage(postgresStorage({ pool, schema }))
     await storage.open()
     onTestFinished(() => storage.leave({ owner: 'a', now: 0 }))
     const record = { ...queuedRun('r', { createdAt: 1 }), status: 'COMPLETED', finishedAt: 2 } as const

@@ -8,6 +8,7 @@ const { createEngine, metadata, streams, wait } = await import('waitpoint')
 const { bodyTask } = await import('../support/body-task.ts')
 const { turn, until } = await import('../support/turn.ts')
 const { memoryStorage } = await import('../../src/storage/memory/memory.ts')
+const { madeId } = await import('../../src/testing/conformance/named-storage.ts')
 const { manualToken, queuedRun } = await import('../../src/testing/conformance/sample-records.ts')
 
 const MANY = 2_000
@@ -84,7 +85,7 @@ describe('the work for each of thousands', () => {
 
   it('of lists in memory that are bounded in time is the same', async () => {
     const { runs, tokens } = memoryStorage()
-    const nameOf = (prefix: string, at: number): string => `${prefix}_${String(at).padStart(6, '0')}`
+    const nameOf = (prefix: string, at: number): string => madeId(prefix, '', at)
     for (let now = 0; now < MANY; now += 1) {
       await runs.insert({ record: queuedRun(nameOf('run', now), { createdAt: now }), now, by: 'a' })
       const record = manualToken(nameOf('waitpoint', now), { createdAt: now, timeoutAt: 9_999 })
@@ -105,7 +106,7 @@ describe('the work for each of thousands', () => {
     const { runs } = storage
     for (let now = 0; now < 2 * MANY; now += 1) {
       const record = {
-        ...queuedRun(`run_${String(now).padStart(6, '0')}`, { createdAt: now }),
+        ...queuedRun(madeId('run', '', now), { createdAt: now }),
         payloadJson: '"text"',
       }
       await runs.insert({ record, now, by: 'a' })

@@ -17,6 +17,7 @@ import type {
   TokenSettled,
 } from '../../src/contract/storage.ts'
 import { memoryStorage } from '../../src/storage/memory/memory.ts'
+import { namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import {
   manualToken as sampleToken,
   queuedRun as sampleRun,
@@ -35,6 +36,11 @@ export type SynchronousMemory = Synchronous<Omit<Storage, 'time' | 'endedBytes' 
 
 export function openMemory(): SynchronousMemory {
   return memoryStorage() as unknown as SynchronousMemory
+}
+
+/** Its runs and manual tokens have short names. */
+export function openNamed(): SynchronousMemory {
+  return namedStorage(memoryStorage()) as unknown as SynchronousMemory
 }
 
 export function queuedRun(id: string, fields: Partial<RunRecord> = {}): RunRecord {
@@ -56,7 +62,7 @@ export const NEVER = 1_000_000
 
 /** A memory storage with one engine, `BY`, that is alive; what a test does not say happens at instant 0. */
 export class MemoryFixture {
-  readonly storage: SynchronousMemory = openMemory()
+  readonly storage: SynchronousMemory = openNamed()
   #claims = 0
 
   constructor() {

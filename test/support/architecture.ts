@@ -57,7 +57,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/storage': [
     'run-draft',
     'hint-board',
-    'id-skew',
+    'made-id',
     'stream-writers',
     'sql-rows',
     'inspection',
@@ -134,8 +134,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/testing': [
     'test-error',
-    'conformance',
     'storages',
+    'conformance',
     'witness',
     'test-clock',
     'fixture',

@@ -2,7 +2,7 @@ import type { Clock } from '../../contract/clock.ts'
 import type { RandomSource } from '../../contract/random.ts'
 import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
-import { createIdSource } from '../../primitives/id.ts'
+import { createIdSource, type MadeId } from '../../primitives/id.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { liveAttempt } from '../attempt/attempt.ts'
 import { STORAGE } from '../diagnostics.ts'
@@ -24,7 +24,11 @@ interface Opened {
 export class Host {
   readonly clock: Clock
   readonly random: RandomSource
-  readonly newId: (prefix: string, at?: number) => string
+  /**
+   * Makes the id of a record, and the instant in it: that of its creation. It is later than `at`, or now, if the clock has
+   * stepped back.
+   */
+  readonly made: (prefix: string, at?: number) => MadeId
   readonly #storage: Storage
   #publishing: Storage | undefined
   #owner: string
@@ -39,8 +43,8 @@ export class Host {
     this.clock = clock
     this.#storage = storage
     this.random = random
-    this.newId = createIdSource({ now: () => clock.now(), random })
-    this.#owner = this.newId('engine')
+    this.made = createIdSource({ now: () => clock.now(), random })
+    this.#owner = this.made('engine').id
   }
 
   /** Hot: without a subscriber it is the storage itself. */
@@ -116,7 +120,7 @@ export class Host {
 
   /** After a lost lease nothing may be written under the old name. */
   renameOwner(): void {
-    this.#owner = this.newId('engine')
+    this.#owner = this.made('engine').id
   }
 
   /**

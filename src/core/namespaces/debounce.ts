@@ -2,6 +2,7 @@ import type { DebounceOptions, TriggerOptions } from '../../api/run.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
 import type { PushedChange, RunBinding, RunPush, Storage } from '../../contract/storage.ts'
+import type { MadeId } from '../../primitives/id.ts'
 import { LAST_INSTANT, parseDuration } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
 import { DEBOUNCE_SCOPE } from '../views/run.ts'
@@ -60,8 +61,8 @@ function readDelay(delay: unknown, name: string, now: number): number {
 }
 
 /** How a trigger puts off the run of its key, if there is one. `record` is the run that it makes otherwise. */
-export function pushOf(record: RunRecord, options: TriggerOptions): RunPush | undefined {
-  const debounce = readDebounce(record.taskId, options, record.createdAt)
+export function pushOf(record: RunRecord, options: TriggerOptions, now: number): RunPush | undefined {
+  const debounce = readDebounce(record.taskId, options, now)
   if (debounce === undefined) return undefined
   const { wakeAt, withinMs } = debounce
   return options.debounce?.mode === 'trailing'
@@ -70,9 +71,9 @@ export function pushOf(record: RunRecord, options: TriggerOptions): RunPush | un
 }
 
 /** Binds the place of a wait to the run that is answered: that is one of other triggers, too, and its key does not say so. */
-export function runBinding(place: KeyRecord, id: string, now: number): RunBinding {
-  const binding = { id, kind: 'BINDING', status: 'COMPLETED', tags: [], key: place } as const
-  return { ...binding, runId: place.scope, createdAt: now, completedAt: now }
+export function runBinding(place: KeyRecord, made: MadeId): RunBinding {
+  const binding = { kind: 'BINDING', status: 'COMPLETED', tags: [], key: place, runId: place.scope } as const
+  return { ...made, ...binding, completedAt: made.createdAt }
 }
 
 /** What the last trigger replaces: its payload, and what else it was given. */

@@ -70,7 +70,7 @@ export function newRun(
   const { payload, options, context } = request
   requireOptions(options, 'the options of trigger', TRIGGER_OPTION_NAMES)
   const now = host.now()
-  const id = host.newId('run', now)
+  const { id, createdAt } = host.made('run', now)
   const debounce = readDebounce(definition.id, options, now)
   const wakeAt = startOf(options, debounce?.wakeAt, now)
   const ttlMs = options.ttl === undefined ? definition.ttlMs : parseSeconds(options.ttl, 'ttl')
@@ -100,8 +100,8 @@ export function newRun(
     priorityMs: readPriority(options.priority),
     optionsJson: overridesJson(options, context.parent, id),
     key: debounce?.key ?? userKey(options, keyScope(definition.id), now) ?? context.key,
-    createdAt: now,
-    updatedAt: now,
+    createdAt,
+    updatedAt: createdAt,
   }
   return RUN_TRIGGER.hasSubscribers ? announced(record, host) : record
 }

@@ -105,14 +105,13 @@ export class OnceEffects {
   #record(attempt: Attempt, key: KeyRecord, told: string | undefined): TokenRecord {
     const { host } = this.#kernel
     return {
-      id: host.newId('once'),
+      ...host.made('once'),
       kind: 'ONCE',
       status: 'WAITING',
       // All attempts share its key, so that is not where it tells what came before.
       tags: told === undefined ? [] : [told],
       key,
       runId: attempt.id,
-      createdAt: host.now(),
     }
   }
 }

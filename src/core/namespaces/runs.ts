@@ -1,6 +1,7 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Inserted } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
+import type { MadeId } from '../../primitives/id.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import { WaitpointError } from '../../api/errors.ts'
@@ -191,7 +192,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
 export async function storeReplay(kernel: Kernel, original: RunRecord): Promise<Inserted<RunRecord>> {
   const { host, claimer } = kernel
   const inserted = await storeRun(kernel, () => {
-    const replay = replayOf(original, host.newId('run'), host.now())
+    const replay = replayOf(original, host.made('run'))
     return RUN_TRIGGER.hasSubscribers ? announced(replay, host) : replay
   })
   claimer.poke()
@@ -208,7 +209,7 @@ export function storeRun(kernel: Kernel, create: () => RunRecord): Promise<Inser
   })
 }
 
-function replayOf(original: RunRecord, id: string, now: number): RunRecord {
+function replayOf(original: RunRecord, { id, createdAt }: MadeId): RunRecord {
   const { taskId, payloadJson, tags, queue, concurrencyKey, priorityMs, optionsJson } = original
   return {
     id,
@@ -228,7 +229,7 @@ function replayOf(original: RunRecord, id: string, now: number): RunRecord {
     concurrencyKey,
     priorityMs,
     optionsJson: optionsOfReplay(optionsJson),
-    createdAt: now,
-    updatedAt: now,
+    createdAt,
+    updatedAt: createdAt,
   }
 }

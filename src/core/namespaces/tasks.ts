@@ -237,9 +237,9 @@ export class EngineTasks implements TasksNamespace {
     const { host, publisher, claimer } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
-    const push = debounce && pushOf(record, options)
     const now = host.now()
-    const bind = push && place && runBinding(place, host.newId('binding', now), now)
+    const push = debounce && pushOf(record, options, now)
+    const bind = push && place && runBinding(place, host.made('binding', now))
     const request = { record, push, bind, mark, fence: fenceOf(attempt), transaction, now, by: host.owner }
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.

@@ -277,16 +277,16 @@ export class EngineWait implements EngineWaitNamespace {
     const now = host.now()
     return chain(this.#read(id), (read) => {
       if (read === undefined) throw tokenNotFound(id)
+      const made = host.made('binding', now)
       const record: TokenRecord = {
-        id: host.newId('binding'),
+        ...made,
         kind: 'BINDING',
         status: 'COMPLETED',
         outputJson: JSON.stringify(id),
         tags: [],
         key,
         runId: scope.id,
-        createdAt: now,
-        completedAt: now,
+        completedAt: made.createdAt,
       }
       // A binding's output is the id it was made with.
       const request = { record, fence: fenceOf(scope), now, by: host.owner }
@@ -320,9 +320,9 @@ export class EngineWait implements EngineWaitNamespace {
       })
     }
     const { kind, timeoutAt, tags, key, scope, now } = token
-    const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
+    const made = host.made(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
     const runId = scope?.id
-    const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
+    const record: TokenRecord = { ...made, kind, status: 'WAITING', timeoutAt, tags, key, runId }
     const request = { record, fence: fenceOf(scope), now, by: host.owner }
     return chain(this.#kernel.written(scope, INSERT_TOKEN, request), (inserted) => {
       if (!inserted.isCached) {

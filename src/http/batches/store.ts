@@ -28,8 +28,7 @@ export class BatchStore {
     const known = idempotencyKey === undefined ? undefined : this.#byKey(credential, idempotencyKey)
     if (known !== undefined) return { batch: known, isCached: true }
     const { host } = this.#kernel
-    const createdAt = host.now()
-    const batch = new Batch({ ...announced, id: host.newId('batch', createdAt), createdAt })
+    const batch = new Batch({ ...announced, ...host.made('batch') })
     this.#remember(batch)
     return { batch, isCached: false }
   }

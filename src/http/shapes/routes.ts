@@ -40,7 +40,7 @@ function addRunSetShapes(app: Hono, context: RouteContext): void {
   const [log, reads] = [new ShapeLog(), new RunReads(kernel)]
   const follow = (c: Context, caller: Caller, set: RunSet): Promise<Response> => {
     const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
-    const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.host.newId('shape')
+    const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.host.made('shape').id
     const shape = new RunSetShape({ kernel, log, reads, set, turns, handle })
     return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
   }

@@ -1,13 +1,13 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { CountStore, StatusCount, StatusCounts } from '../../contract/storage.ts'
 import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
+import { type IdRange, idRange } from '../made-id.ts'
 import type { EntryTable, TableEntry } from './entry-table.ts'
-import type { Bounds } from './id-index.ts'
 import type { MemoryState } from './state.ts'
 
 type CountedEntry = TableEntry & { readonly record: RunRecord | TokenRecord }
 
-interface CountFilter<Status> extends Bounds {
+interface CountFilter<Status> extends IdRange {
   readonly status?: readonly Status[] | undefined
   readonly tags?: readonly string[] | undefined
   readonly queue?: string | undefined
@@ -23,27 +23,33 @@ interface Countable<Status, Entry extends TableEntry> {
 /** Counts of a memory storage. */
 export function memoryCounts({ runs, tokens }: MemoryState): CountStore {
   return {
-    runs: ({ taskIds, ...filter }, atMost) =>
-      countOf({ table: runs.table, groups: RUN_STATUSES, strands: taskIds }, filter, atMost),
-    tokens: (filter, atMost) =>
-      countOf({ table: tokens.table, groups: TOKEN_STATUSES, strands: ['MANUAL'] }, filter, atMost),
+    runs: ({ taskIds, from, to, ...filter }, atMost) =>
+      countOf(
+        { table: runs.table, groups: RUN_STATUSES, strands: taskIds },
+        { ...filter, ...idRange('runs', { from, to }) },
+        atMost,
+      ),
+    tokens: ({ from, to, ...filter }, atMost) =>
+      countOf(
+        { table: tokens.table, groups: TOKEN_STATUSES, strands: ['MANUAL'] },
+        { ...filter, ...idRange('tokens', { from, to }) },
+        atMost,
+      ),
   }
 }
 
 /** The blocks of a strand have its counts. What they do not tell apart is looked at. */
 function countOf<Status extends string, Entry extends CountedEntry>(
   { table, groups, strands }: Countable<Status, Entry>,
-  { status: statuses = groups, tags, queue, from, to }: CountFilter<Status>,
+  { status: statuses = groups, tags, queue, floor, ceiling }: CountFilter<Status>,
   atMost: number,
 ): StatusCounts<Status> {
-  const isWhole = tags === undefined && queue === undefined && from === undefined && to === undefined
+  const isWhole = tags === undefined && queue === undefined && floor === undefined && ceiling === undefined
   const counted = (record: Entry['record'], strand: string): number =>
     Number(
       (strands?.includes(strand) ?? true) &&
         (queue === undefined || ('queue' in record && record.queue === queue)) &&
-        (tags?.some((tag) => record.tags.includes(tag)) ?? true) &&
-        record.createdAt >= (from ?? -Infinity) &&
-        record.createdAt <= (to ?? Infinity),
+        (tags?.some((tag) => record.tags.includes(tag)) ?? true),
     )
   const strandOf = (record: Entry['record']): string => ('taskId' in record ? record.taskId : record.kind)
 
@@ -52,7 +58,7 @@ function countOf<Status extends string, Entry extends CountedEntry>(
     tagged.set(record.status, (tagged.get(record.status) ?? 0) + counted(record, strandOf(record)))
   }
   const hasAll =
-    tags !== undefined && table.look({ lists: tags, from, to, matches: () => true }, atMost, isTagged)
+    tags !== undefined && table.look({ lists: tags, floor, ceiling, matches: () => true }, atMost, isTagged)
 
   const ofStatus = (status: Status): StatusCount => {
     const group = groups.indexOf(status)
@@ -60,7 +66,7 @@ function countOf<Status extends string, Entry extends CountedEntry>(
     if (isWhole) return { count: table.count(group, strands), isMore: false }
     let count = 0
     const matches = ({ record }: Entry): boolean => record.status === status
-    const isAll = table.look({ strands, groups: [group], from, to, matches }, atMost, ({ record }) => {
+    const isAll = table.look({ strands, groups: [group], floor, ceiling, matches }, atMost, ({ record }) => {
       count += counted(record, strandOf(record))
     })
     return { count, isMore: !isAll }

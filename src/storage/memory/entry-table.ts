@@ -1,13 +1,14 @@
 import type { KeyRecord } from '../../contract/records.ts'
 import type { Page, PageRequest } from '../../contract/storage.ts'
-import { type Bounds, type Grouping, IdIndex, type Listed, pageOfIndexes } from './id-index.ts'
+import type { IdRange } from '../made-id.ts'
+import { type Grouping, IdIndex, type Listed, pageOfIndexes } from './id-index.ts'
 
 export interface TableEntry extends Listed {
-  readonly record: Listed['record'] & Keyed['record']
+  readonly record: Keyed['record']
   isDropped: boolean
 }
 
-export interface TableQuery<Entry> extends Bounds {
+export interface TableQuery<Entry> extends IdRange {
   /** Names of strands. Default: all but those in `notStrands`. */
   readonly strands?: readonly string[] | undefined
   readonly notStrands?: readonly string[] | undefined
@@ -142,7 +143,7 @@ export class EntryTable<Entry extends TableEntry> {
 
   /** Shows entries that match to `see`, those of each list or strand newest first, and `most` of them. Answers whether these are all. */
   look(
-    { matches, from, to, groups, ...query }: Omit<TableQuery<Entry>, 'page' | 'among'>,
+    { matches, floor, ceiling, groups, ...query }: Omit<TableQuery<Entry>, 'page' | 'among'>,
     most: number,
     see: (entry: Entry) => void,
   ): boolean {
@@ -158,7 +159,7 @@ export class EntryTable<Entry extends TableEntry> {
         see(entry)
         return false
       }
-      return index.older(undefined, { count: 1, matches: isPast, from, to, groups }).length === 0
+      return index.older(undefined, { count: 1, matches: isPast, floor, ceiling, groups }).length === 0
     })
   }
 

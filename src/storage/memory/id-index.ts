@@ -1,12 +1,11 @@
 import { BLOCK, BlockCounts } from './block-counts.ts'
 import type { Page, PageRequest } from '../../contract/storage.ts'
+import type { IdRange } from '../made-id.ts'
 
 export interface Listed {
   readonly id: string
   /** Set before it is removed from the indexes that list it. */
   readonly isDropped: boolean
-  /** Each record of it has the same instant of creation. */
-  readonly record: { readonly createdAt: number }
 }
 
 /** Below this many dropped items an index is not worth packing. */
@@ -22,16 +21,12 @@ export interface Grouping<T extends Listed> {
 }
 
 /**
- * Items in the order of their ids. Ids arrive nearly in order: adding one is O(1), a few places back or not. So do the
- * instants of creation, unless a clock steps back: a search that is bounded in time finds its range by halving.
+ * Items in the order of their ids. Ids arrive nearly in order: adding one is O(1), a few places back or not. A search within
+ * a range of ids finds it by halving.
  */
 export class IdIndex<T extends Listed> {
   #items: T[] = []
   #dropped = 0
-  /** The latest instant of creation. */
-  #latest = -Infinity
-  /** No item was created earlier than one before it by more than this. */
-  #disorder = 0
   readonly #grouping: Grouping<T> | undefined
   readonly #counts: BlockCounts | undefined
 
@@ -46,9 +41,6 @@ export class IdIndex<T extends Listed> {
 
   add(item: T): void {
     const items = this.#items
-    const { createdAt } = item.record
-    if (createdAt >= this.#latest) this.#latest = createdAt
-    else this.#disorder = Math.max(this.#disorder, this.#latest - createdAt)
     const last = items.at(-1)
     if (last === undefined || last.id < item.id) {
       items.push(item)
@@ -56,8 +48,6 @@ export class IdIndex<T extends Listed> {
       return
     }
     const at = this.#firstFrom(item.id)
-    for (let later = at; later < items.length; later++)
-      this.#disorder = Math.max(this.#disorder, createdAt - (items[later]?.record.createdAt ?? Infinity))
     items.splice(at, 0, item)
     this.#placeFrom(at)
   }
@@ -116,10 +106,10 @@ export class IdIndex<T extends Listed> {
   }
 
   /** Up to `count` matching items older than `id` (all, without one), newest first. */
-  older(id: string | undefined, { count, matches, from, to, groups }: Search<T>): T[] {
+  older(id: string | undefined, { count, matches, floor, ceiling, groups }: Search<T>): T[] {
     const found: T[] = []
-    const start = this.#firstSince(from)
-    const end = this.#firstAfter(to)
+    const start = floor === undefined ? 0 : this.#firstFrom(floor)
+    const end = ceiling === undefined ? this.#items.length : this.#firstFrom(ceiling)
     for (
       let at = id === undefined ? end : Math.min(end, this.#firstFrom(id));
       at > start && found.length < count;
@@ -136,14 +126,10 @@ export class IdIndex<T extends Listed> {
   }
 
   /** Up to `count` matching items newer than `id`, oldest first. */
-  newer(id: string, { count, matches, from, to, groups }: Search<T>): T[] {
+  newer(id: string, { count, matches, floor = id, ceiling, groups }: Search<T>): T[] {
     const found: T[] = []
-    const end = this.#firstAfter(to)
-    for (
-      let at = Math.max(this.#firstFrom(id), this.#firstSince(from));
-      at < end && found.length < count;
-      at++
-    ) {
+    const end = ceiling === undefined ? this.#items.length : this.#firstFrom(ceiling)
+    for (let at = this.#firstFrom(id < floor ? floor : id); at < end && found.length < count; at++) {
       if (at % BLOCK === 0 && this.#isPassed(at, groups)) {
         at += BLOCK - 1
         continue
@@ -154,58 +140,32 @@ export class IdIndex<T extends Listed> {
     return found
   }
 
-  /** Index of the first item whose id is `id` or newer. */
+  /** By halving: the index of the first item whose id is `id` or newer. */
   #firstFrom(id: string): number {
-    return this.#firstThat((item) => item.id >= id)
-  }
-
-  /** All items before this index were created before `from`. */
-  #firstSince(from = -Infinity): number {
-    if (from === -Infinity) return 0
-    const earliest = from - this.#disorder
-    return this.#firstThat(({ record }) => record.createdAt >= earliest)
-  }
-
-  /** All items from this index on were created after `to`. */
-  #firstAfter(to = Infinity): number {
-    if (to === Infinity) return this.#items.length
-    const latest = to + this.#disorder
-    return this.#firstThat(({ record }) => record.createdAt > latest)
-  }
-
-  /** By halving: `isPast` holds for the item at this index, unless it is the end, and not for the one before. */
-  #firstThat(isPast: (item: T) => boolean): number {
     let low = 0
     let high = this.#items.length
     while (low < high) {
       const middle = (low + high) >> 1
       const item = this.#items[middle]
-      if (item !== undefined && !isPast(item)) low = middle + 1
+      if (item !== undefined && item.id < id) low = middle + 1
       else high = middle
     }
     return low
   }
 }
 
-/** Bounds on the instant of creation, inclusive. */
-export interface Bounds {
-  readonly from?: number | undefined
-  readonly to?: number | undefined
-}
-
-export interface Search<T> extends Bounds {
+export interface Search<T> extends IdRange {
   readonly count: number
   /** Only items of these groups match, where items are counted by group. */
   readonly groups?: readonly number[] | undefined
   readonly matches: (item: T) => boolean
 }
 
-export interface PageQuery<T extends Listed> extends Bounds {
+export interface PageQuery<T extends Listed> extends IdRange {
   /** An item that several of them hold is answered once. */
   readonly indexes: readonly IdIndex<T>[]
   /** See {@link Search}. */
   readonly groups?: readonly number[] | undefined
-  /** Whether an item is listed, its instant included. */
   readonly matches: (item: T) => boolean
   readonly page: PageRequest
 }

@@ -24,6 +24,7 @@ import { fencedRun, isStale, type MemoryState } from './state.ts'
 import { isOwnKey, listOwn } from './own-tokens.ts'
 import { type RunLedger, statusGroup } from './run-ledger.ts'
 import { tokenOf } from './tokens.ts'
+import { idRange, requireMadeId } from '../made-id.ts'
 import { changedDraft, draftOf, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { isAttempted, isFinal } from '../../contract/run-states.ts'
 
@@ -68,8 +69,9 @@ export function memoryRuns(state: MemoryState): RunStore {
 }
 
 function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> | 'stale' {
-  if (isStale(state, request)) return 'stale'
   const { record, push, mark } = request
+  requireMadeId('runs', record)
+  if (isStale(state, request)) return 'stale'
   if (mark !== undefined && record.key !== undefined) raiseMark(state, record.key.scope, mark)
   const found =
     push === undefined ? holderOf(state, request) : (boundRun(state, request) ?? pushRun(state, request))
@@ -142,12 +144,10 @@ function runAmong(record: RunRecord | undefined, among: RunsAmong | undefined): 
 }
 
 function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): Page<RunRecord> {
-  const { status, taskIds, notTaskIds, tags, from = -Infinity, to = Infinity } = filter
+  const { status, taskIds, notTaskIds, tags, from, to } = filter
   const isAskedFor = (taskId: string): boolean =>
     (taskIds?.includes(taskId) ?? true) && notTaskIds?.includes(taskId) !== true
   const matches = ({ record }: RunEntry): boolean =>
-    record.createdAt >= from &&
-    record.createdAt <= to &&
     (status?.includes(record.status) ?? true) &&
     isAskedFor(record.taskId) &&
     (tags?.some((tag) => record.tags.includes(tag)) ?? true)
@@ -158,8 +158,7 @@ function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): 
     groups: status?.map(statusGroup),
     matches,
     page,
-    from,
-    to,
+    ...idRange('runs', { from, to }),
   })
   return { records: records.map((run) => run.record), ...cursors }
 }

@@ -12,6 +12,7 @@ import type {
   TokenSettled,
   TokenStore,
 } from '../../contract/storage.ts'
+import { idRange, requireMadeId } from '../made-id.ts'
 import type { TokenEnd } from '../run-draft.ts'
 import { isHeld, RunEntry, type TokenEntry, type WaitSource } from './entries.ts'
 import { fencedRun, isStale, type MemoryState, waitSource } from './state.ts'
@@ -61,6 +62,7 @@ export function tokenOf(source: WaitSource): TokenRecord {
 }
 
 function insertToken(state: MemoryState, request: TokenInsert): TokenInserted | 'stale' {
+  if (request.record.kind === 'MANUAL') requireMadeId('tokens', request.record)
   if (isStale(state, request)) return 'stale'
   const { runs, tokens } = state
   const { record, now } = request
@@ -84,10 +86,10 @@ function listTokens(
   { now, ...page }: PageRequest & { readonly now: number },
 ): TokenPage {
   const settled: TokenRecord[] = []
-  const { kind, status, tags, key, from = -Infinity, to = Infinity } = filter
+  const { kind, status, tags, key, from, to } = filter
   const matches = (token: TokenEntry): boolean => {
     const { record } = token
-    if (record.kind !== kind || record.createdAt < from || record.createdAt > to) return false
+    if (record.kind !== kind) return false
     if (tags !== undefined && !tags.some((tag) => record.tags.includes(tag))) return false
     if (tokens.settleIfDue(token, { now }) !== undefined) settled.push(token.record)
     return status?.includes(token.record.status) ?? true
@@ -100,8 +102,7 @@ function listTokens(
     groups: status && tokens.groupsOf(status, now),
     matches,
     page,
-    from,
-    to,
+    ...idRange('tokens', { from, to }),
   })
   return { records: records.map((token) => token.record), ...cursors, settled }
 }

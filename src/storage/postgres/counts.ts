@@ -1,5 +1,6 @@
 import type { RunStatus, TokenStatus } from '../../contract/records.ts'
 import type { CountStore, StatusCount, StatusCounts } from '../../contract/storage.ts'
+import { idRange } from '../made-id.ts'
 import type { PostgresSession } from './session.ts'
 import type { CallKind } from './turns.ts'
 
@@ -12,11 +13,11 @@ const TOKENS: CallKind = { name: 'count_tokens', isRepeatable: true, isSingle: t
 export function postgresCounts({ ask }: PostgresSession): CountStore {
   return {
     async runs({ status, taskIds, tags, queue, from, to }, atMost) {
-      const filter = { statuses: status, task_ids: taskIds, tags, queue, from_at: from, to_at: to }
+      const filter = { statuses: status, task_ids: taskIds, tags, queue, ...idRange('runs', { from, to }) }
       return countsOf<RunStatus>(await ask(RUNS, { ...filter, count: atMost + 1 }))
     },
     async tokens({ status, tags, from, to }, atMost) {
-      const filter = { statuses: status, tags, from_at: from, to_at: to }
+      const filter = { statuses: status, tags, ...idRange('tokens', { from, to }) }
       return countsOf<TokenStatus>(await ask(TOKENS, { ...filter, count: atMost + 1 }))
     },
   }

@@ -9,7 +9,6 @@ import type {
   RunUpdate,
   TokenSettle,
 } from '../../contract/storage.ts'
-import { idSkew, NO_INSTANT } from '../id-skew.ts'
 import { laneOf, RUN_COLUMNS, runValues, textsColumn } from '../sql-rows.ts'
 
 /** Whether a request has what `keyLockColumns` answered. */
@@ -76,15 +75,6 @@ export function resumeColumns({ resume, transaction }: Pick<TokenSettle, 'resume
 
 export function amongColumns({ taskIds, tags }: RunsAmong): object {
   return { task_ids: taskIds, ...(tags === 'any' ? { any_tag: true } : { tags }) }
-}
-
-/** How far the instant in an id is from `createdAt`, rounded up to a power of two, so that few are to be noted. */
-export function skewColumn(
-  table: 'runs' | 'tokens',
-  record: { readonly id: string; readonly createdAt: number },
-): number {
-  const skew = idSkew(table, record)
-  return skew === 0 || skew === NO_INSTANT ? skew : 2 ** Math.ceil(Math.log2(skew))
 }
 
 /** A run as an object of columns. */

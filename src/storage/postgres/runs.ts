@@ -16,6 +16,7 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../../contract/storage.ts'
+import { idRange, requireMadeId } from '../made-id.ts'
 import type { HintCollector } from './hints.ts'
 import { inTransaction } from './joined.ts'
 import {
@@ -29,7 +30,6 @@ import {
   locksKey,
   pushColumns,
   runColumns,
-  skewColumn,
   tokenColumns,
 } from './requests.ts'
 import {
@@ -125,6 +125,7 @@ async function insertRun(
   request: RunInsert,
 ): Promise<RunInserted | 'stale'> {
   const { record, now, by, fence } = request
+  requireMadeId('runs', record)
   const columns = {
     run: runColumns(record),
     by_owner: by,
@@ -135,7 +136,6 @@ async function insertRun(
     push: request.push && pushColumns(request.push),
     bind: request.bind && tokenColumns(request.bind),
     tries: request.transaction === undefined,
-    skew: skewColumn('runs', record),
   }
   const key = fence?.runId ?? record.id
   const asked = { ...columns, ...fenceColumns(request), ...claimColumns(request) }
@@ -175,8 +175,7 @@ async function listRuns(
     task_ids: taskIds,
     not_task_ids: notTaskIds,
     tags,
-    from_at: from,
-    to_at: to,
+    ...idRange('runs', { from, to }),
   }
   const kind = page.mayLag === true ? LIST_LATE : LIST
   const { rows, ...cursors } = await readPostgresPage<RunRecord>(page, async (range) => {

@@ -3,7 +3,6 @@ import { CHUNK_FUNCTIONS } from './sql/chunk.ts'
 import { CLAIM_FUNCTIONS } from './sql/claim.ts'
 import { COUNT_FUNCTIONS } from './sql/count.ts'
 import { codeOf, INSUFFICIENT_PRIVILEGE, isRolledBack } from './errors.ts'
-import { ID_TIME_FUNCTIONS } from './sql/id-time.ts'
 import { LEASE_FUNCTIONS } from './sql/lease.ts'
 import { LIST_FUNCTIONS } from './sql/list.ts'
 import { LOCK_FUNCTIONS } from './sql/lock.ts'
@@ -19,7 +18,6 @@ import { TOKEN_FUNCTIONS } from './sql/token.ts'
 /** All functions of the schema and the types of their requests, in place of those that an older version has made. */
 export const POSTGRES_FUNCTIONS: string = [
   DROPPED_FUNCTIONS,
-  ID_TIME_FUNCTIONS,
   LOCK_FUNCTIONS,
   RECORD_FUNCTIONS,
   RUN_FUNCTIONS,

@@ -111,7 +111,6 @@ CREATE TABLE $s.queue_starts (
   lane text COLLATE "C" PRIMARY KEY, instants float8[] NOT NULL, counts float8[] NOT NULL, over_at float8 NOT NULL
 ) WITH (fillfactor = 50);
 CREATE TABLE $s.settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
-CREATE TABLE $s.id_skews (prefix text COLLATE "C" NOT NULL, ms float8 NOT NULL);
 ${VACUUMED.map(
   (
     table,

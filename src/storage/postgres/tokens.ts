@@ -12,15 +12,9 @@ import type {
   TokenSettled,
   TokenStore,
 } from '../../contract/storage.ts'
+import { idRange, requireMadeId } from '../made-id.ts'
 import { inTransaction } from './joined.ts'
-import {
-  fenceColumns,
-  keyLockColumns,
-  locksKey,
-  resumeColumns,
-  skewColumn,
-  tokenColumns,
-} from './requests.ts'
+import { fenceColumns, keyLockColumns, locksKey, resumeColumns, tokenColumns } from './requests.ts'
 import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, runOf } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
@@ -88,13 +82,13 @@ export function postgresTokens(session: PostgresSession): TokenStore {
 
 async function insertToken(session: PostgresSession, request: TokenInsert): Promise<TokenInserted | 'stale'> {
   const { record, now, by } = request
+  if (record.kind === 'MANUAL') requireMadeId('tokens', record)
   const columns = {
     token: tokenColumns(record),
     by_owner: by,
     now,
     ...keyLockColumns(request),
     tries: true,
-    skew: record.kind === 'MANUAL' ? skewColumn('tokens', record) : 0,
   }
   const answer = (await session.ask(
     INSERT,
@@ -176,8 +170,7 @@ async function listTokens(
     tags,
     key_scope: key?.scope,
     key_value: key?.value,
-    from_at: from,
-    to_at: to,
+    ...idRange('tokens', { from, to }),
     now,
   }
   const settled: TokenRecord[] = []

@@ -7,10 +7,9 @@ import type {
   TokenCountFilter,
 } from '../../contract/storage.ts'
 import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
-import type { SqlValue } from './handle.ts'
-import { type IdRange, idRangeOf } from './id-times.ts'
-import { addBounds, addList, HAS_TAG, IN_LIST, runStrands, tokenStrands } from './lists.ts'
-import { boundsOf, type Conditions, type Strand } from './pages.ts'
+import { type IdRange, idRange } from '../made-id.ts'
+import { addList, HAS_TAG, IN_LIST, runStrands, tokenStrands } from './lists.ts'
+import { type Conditions, conditionsOn, type Strand } from './pages.ts'
 import type { Perform, SqliteSession } from './session.ts'
 import { listOfTexts } from './texts.ts'
 
@@ -33,12 +32,12 @@ export function sqliteCounts(perform: Perform): CountStore {
 
 function countRuns(session: SqliteSession, filter: RunCountFilter, atMost: number): StatusCounts<RunStatus> {
   const { status = RUN_STATUSES, taskIds, tags, queue, from, to } = filter
-  const where = conditionsOf({ tags, from, to })
+  const where = conditionsOf({ tags })
   if (queue !== undefined) {
     where.texts.push('queue = ?')
     where.parameters.push(queue)
   }
-  const query: CountQuery = { table: 'runs', where, range: idRangeOf(session, 'runs', { from, to }), atMost }
+  const query: CountQuery = { table: 'runs', where, range: idRange('runs', { from, to }), atMost }
   const among = { texts: [...where.texts], parameters: [...where.parameters] }
   addList(among, `task_id ${IN_LIST}`, taskIds)
   const tagged = countTagged(session, { ...query, where: among }, tags)
@@ -60,11 +59,11 @@ function countTokens(
   { status = TOKEN_STATUSES, tags, from, to }: TokenCountFilter,
   atMost: number,
 ): StatusCounts<TokenStatus> {
-  const where = conditionsOf({ tags, from, to })
+  const where = conditionsOf({ tags })
   const query: CountQuery = {
     table: 'tokens',
     where,
-    range: idRangeOf(session, 'tokens', { from, to }),
+    range: idRange('tokens', { from, to }),
     atMost,
   }
   const manual = { ...where, texts: [...where.texts, `kind = 'MANUAL'`] }
@@ -81,10 +80,9 @@ function countTokens(
   return Object.fromEntries(status.map((one) => [one, ofStatus(one)]))
 }
 
-function conditionsOf({ tags, from, to }: Pick<RunCountFilter, 'tags' | 'from' | 'to'>): Conditions {
+function conditionsOf({ tags }: Pick<RunCountFilter, 'tags'>): Conditions {
   const where: Conditions = { texts: [], parameters: [] }
   addList(where, HAS_TAG, tags)
-  addBounds(where, { from, to })
   return where
 }
 
@@ -96,7 +94,7 @@ function countTagged(
 ): ReadonlyMap<string, number> | undefined {
   if (tags === undefined) return undefined
   const id = table === 'runs' ? 'run' : 'token'
-  const bounds = boundsIn(range, id)
+  const bounds = conditionsOn(range, id)
   const isWithin = bounds.texts.map((text) => ` AND ${text}`).join('')
   const tagTable = table === 'runs' ? 'run_tags' : 'token_tags'
   let looked = 0
@@ -131,7 +129,7 @@ function countStrands(
   const isFound = where.texts.length === 0 ? '1' : where.texts.join(' AND ')
   let [looked, count] = [0, 0]
   for (const { from, id, text = 'TRUE', values = [] } of strands) {
-    const bounds = boundsIn(range, id)
+    const bounds = conditionsOn(range, id)
     const isWithin = bounds.texts.map((bound) => ` AND ${bound}`).join('')
     const row = database.get(
       `SELECT count(*) AS looked, total(is_found) AS found FROM (
@@ -146,12 +144,4 @@ function countStrands(
     if (looked > atMost) return { count: Math.min(count, atMost), isMore: true }
   }
   return { count, isMore: false }
-}
-
-function boundsIn(range: IdRange, column: string): Conditions {
-  const bounds = boundsOf(range, { side: '<', id: undefined })
-  return {
-    texts: bounds.map(([operator]) => `${column} ${operator} ?`),
-    parameters: bounds.map(([, bound]): SqlValue => bound),
-  }
 }

@@ -2,8 +2,8 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Page, PageRequest, RunFilter, TokenFilter, TokenPage } from '../../contract/storage.ts'
 import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
 import { type Row, RUN_COLUMNS, runOfValues, tokenOfRow } from '../sql-rows.ts'
-import { idRangeOf } from './id-times.ts'
-import { type Conditions, readSqlitePage, type Strand } from './pages.ts'
+import { type IdRange, idRange } from '../made-id.ts'
+import { type Conditions, conditionsOn, readSqlitePage, type Strand } from './pages.ts'
 import type { SqliteSession } from './session.ts'
 import { listOfTexts } from './texts.ts'
 import { settleIfDue } from './token-rows.ts'
@@ -30,12 +30,11 @@ export function listSqliteRuns(
   addList(where, `task_id ${IN_LIST}`, taskIds)
   addList(where, `task_id NOT ${IN_LIST}`, notTaskIds)
   addList(where, HAS_TAG, tags)
-  addBounds(where, { from, to })
   const { rows, ...cursors } = readSqlitePage(session, {
     table: 'runs',
     strands: runStrands(session, filter),
     where,
-    range: idRangeOf(session, 'runs', { from, to }),
+    range: idRange('runs', { from, to }),
     page,
   })
   return { records: rows.map(runOfRow), ...cursors }
@@ -57,11 +56,10 @@ export function listSqliteTokens(
     where.texts.push('key_scope = ? AND key_value = ?')
     where.parameters.push(key.scope, key.value)
   }
-  addBounds(where, { from, to })
-  const settled = settleMatching(session, where, now)
+  const range = idRange('tokens', { from, to })
+  const settled = settleMatching(session, { where, range }, now)
   addList(where, `status ${IN_LIST}`, status)
   const strands = tokenStrands(session, filter)
-  const range = kind === 'MANUAL' ? idRangeOf(session, 'tokens', { from, to }) : {}
   const { rows, ...cursors } = readSqlitePage(session, { table: 'tokens', strands, where, range, page })
   return { records: rows.map(tokenOfRow), ...cursors, settled }
 }
@@ -117,13 +115,16 @@ function strandsOf(values: readonly string[], strand: Strand): readonly Strand[]
 /** Records past their deadline are settled before a list shows them, or left out of it. */
 function settleMatching(
   session: SqliteSession,
-  { texts, parameters }: Conditions,
+  { where, range }: { readonly where: Conditions; readonly range: IdRange },
   now: number,
 ): readonly TokenRecord[] {
+  const within = conditionsOn(range, 'id')
+  const texts = [...where.texts, ...within.texts]
   const rows = session.database.all(
     `SELECT * FROM tokens INDEXED BY tokens_due WHERE due_at <= ? AND ${texts.join(' AND ')} ORDER BY due_at, seq`,
     now,
-    ...parameters,
+    ...where.parameters,
+    ...within.parameters,
   )
   return rows.flatMap((row) => settleIfDue(session, tokenOfRow(row), { now })?.record ?? [])
 }
@@ -137,20 +138,6 @@ export function addList(
   texts.push(condition)
   // Tags of a record are compared in its own list of them, where nothing is escaped.
   parameters.push(condition === HAS_TAG ? JSON.stringify(values) : listOfTexts(values))
-}
-
-export function addBounds(
-  { texts, parameters }: Conditions,
-  { from, to }: { readonly from: number | undefined; readonly to: number | undefined },
-): void {
-  if (from !== undefined && from > -Infinity) {
-    texts.push('created_at >= ?')
-    parameters.push(from)
-  }
-  if (to !== undefined && to < Infinity) {
-    texts.push('created_at <= ?')
-    parameters.push(to)
-  }
 }
 
 function runOfRow(row: Row): RunRecord {

@@ -1,7 +1,7 @@
 import type { Page, PageRequest } from '../../contract/storage.ts'
+import type { IdRange } from '../made-id.ts'
 import type { Row } from '../sql-rows.ts'
 import type { SqlValue } from './handle.ts'
-import type { IdRange } from './id-times.ts'
 import type { SqliteSession } from './session.ts'
 
 /** Conditions and the parameters they take, in order. */
@@ -90,16 +90,22 @@ function readStrands(
 type Bound = readonly [operator: '<' | '>' | '>=', id: string]
 
 /** On each side the narrower one of the cursor and the range. */
-export function boundsOf(
-  { floor, ceiling }: IdRange,
-  { side, id }: Pick<Reach, 'side' | 'id'>,
-): readonly Bound[] {
+function boundsOf({ floor, ceiling }: IdRange, { side, id }: Pick<Reach, 'side' | 'id'>): readonly Bound[] {
   const before = side === '<' ? lesser(id, ceiling) : ceiling
   const isPastFloor = side === '>' && id !== undefined && (floor === undefined || id >= floor)
   return [
     ...(before === undefined ? [] : [['<', before] as const]),
     ...(isPastFloor ? [['>', id] as const] : floor === undefined ? [] : [['>=', floor] as const]),
   ]
+}
+
+/** Within the range, for an id in this column. */
+export function conditionsOn(range: IdRange, column: string): Conditions {
+  const bounds = boundsOf(range, { side: '<', id: undefined })
+  return {
+    texts: bounds.map(([operator]) => `${column} ${operator} ?`),
+    parameters: bounds.map(([, bound]): SqlValue => bound),
+  }
 }
 
 function lesser(one: string | undefined, other: string | undefined): string | undefined {

@@ -2,7 +2,6 @@ import type { RunRecord, SegmentEnd } from '../../contract/records.ts'
 import type { RunsAmong, RunUpdated } from '../../contract/storage.ts'
 import { laneOf, orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from '../sql-rows.ts'
 import { endSegment, type StreamRow } from './segments.ts'
-import { noteIdTime } from './id-times.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { SqlValue } from './handle.ts'
 import type { SqliteSession } from './session.ts'
@@ -92,7 +91,6 @@ export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act
     endOf(record),
   )
   addTags(session, 'run_tags', record)
-  noteIdTime(session, 'runs', record)
 }
 
 /** Puts `record` in the place of the run's record; where it stands in line follows from it. */

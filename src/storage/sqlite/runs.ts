@@ -12,6 +12,7 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../../contract/storage.ts'
+import { requireMadeId } from '../made-id.ts'
 import { changedDraft, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { laneOf, OLDEST_FIRST, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
@@ -41,7 +42,10 @@ type Resume = RunFence & { readonly queueLimit?: number | undefined }
 /** The runs of a SQLite storage. */
 export function sqliteRuns(perform: Perform): RunStore {
   return {
-    insert: (request) => perform((session) => insertRun(session, request)),
+    insert(request) {
+      requireMadeId('runs', request.record)
+      return perform((session) => insertRun(session, request))
+    },
     get: (id, among) => perform((session) => findRun(session, id, among)?.record, 'read'),
     list: (filter, page) => perform((session) => listSqliteRuns(session, filter, page), 'read'),
     waits: (id) => perform((session) => openWaits(session, id), 'read'),

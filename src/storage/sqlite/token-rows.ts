@@ -1,7 +1,6 @@
 import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type { TokenSettle } from '../../contract/storage.ts'
 import { orNull, textsColumn, tokenOfRow } from '../sql-rows.ts'
-import { noteIdTime } from './id-times.ts'
 import type { SqliteSession } from './session.ts'
 import { addTags } from './tags.ts'
 import { settleWaits } from './waits.ts'
@@ -35,7 +34,6 @@ export function insertTokenRow(session: SqliteSession, record: TokenRecord): voi
     isWaiting ? null : (record.completedAt ?? 0),
   )
   addTags(session, 'token_tags', record)
-  if (record.kind === 'MANUAL') noteIdTime(session, 'tokens', record)
 }
 
 const COMPLETED = completing(`status = 'COMPLETED', output = ?1`)

@@ -14,6 +14,7 @@ import { isTaken } from './errors.ts'
 import { listSqliteTokens } from './lists.ts'
 import { findRun } from './run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
+import { requireMadeId } from '../made-id.ts'
 import { completeInTime, insertTokenRow, settleIfDue } from './token-rows.ts'
 import { tokenOfRun, RUN_PREFIX } from '../../contract/run-states.ts'
 import { isStaleAttempt, releaseWait, waitersOf } from './waits.ts'
@@ -23,7 +24,10 @@ let places = 0
 /** The tokens of a SQLite storage. */
 export function sqliteTokens(perform: Perform): TokenStore {
   return {
-    insert: (request) => perform((session) => insertToken(session, request)),
+    insert(request) {
+      if (request.record.kind === 'MANUAL') requireMadeId('tokens', request.record)
+      return perform((session) => insertToken(session, request))
+    },
     get: (id, now, extras) =>
       perform((session) => {
         const read = readToken(session, id, now)

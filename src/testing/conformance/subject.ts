@@ -15,6 +15,7 @@ import type {
   TokenInserted,
   TokenSettled,
 } from '../../contract/storage.ts'
+import { RecordNames, namedStorage } from './named-storage.ts'
 import { manualToken, queuedRun } from './sample-records.ts'
 import { Mismatch } from './sameness.ts'
 
@@ -40,18 +41,32 @@ interface SettleOptions {
 const LEASE_MS = 1_000_000
 
 /**
- * A storage with helper methods for laws. Instants in parameters are milliseconds since `origin`, the instant at which
+ * A storage with helper methods for laws. A law gives runs and tokens short names, and gets them back. Instants in parameters are milliseconds since `origin`, the instant at which
  * the law begins. Instants in records are absolute; `at` makes them.
  */
 export class Subject {
-  storage: TestedStorage
   readonly origin: number
+  readonly #names = new RecordNames()
   readonly #owners = new Set<string>()
+  #tested: TestedStorage
+  #storage: Storage
   #claims = 0
 
   constructor(storage: TestedStorage, origin: number) {
-    this.storage = storage
+    this.#tested = storage
+    this.#storage = namedStorage(storage, this.#names)
     this.origin = origin
+  }
+
+  get storage(): Storage {
+    return this.#storage
+  }
+
+  /** Goes on with another storage of the same records. */
+  async replace(open: (tested: TestedStorage) => Awaitable<TestedStorage>): Promise<void> {
+    this.#tested = await open(this.#tested)
+    this.#storage = namedStorage(this.#tested, this.#names)
+    await this.#storage.open()
   }
 
   /** Opens the storage, and makes engine {@link A} live. */
@@ -183,7 +198,7 @@ export class Subject {
   /** Makes all owners leave, so that the storage can release its resources. */
   async #close(): Promise<void> {
     for (const owner of this.#owners) await this.storage.leave({ owner, now: this.at(LEASE_MS) })
-    await this.storage[Symbol.asyncDispose]?.()
+    await this.#tested[Symbol.asyncDispose]?.()
   }
 }
 

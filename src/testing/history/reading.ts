@@ -7,6 +7,7 @@ import { runNotFound } from '../../core/host/not-found.ts'
 import { fromJson, storedError } from '../../core/host/serialize.ts'
 import { storedAttempts } from '../../core/host/thrown-attempts.ts'
 import { defined } from '../../primitives/defined.ts'
+import { idsAt } from '../../primitives/id.ts'
 import { TestError } from '../test-error.ts'
 import type { RedactedPlace, Redaction } from './redaction.ts'
 import type { HistoryChild, HistoryKey, HistoryRun, HistoryToken, RunHistory } from './shape.ts'
@@ -21,7 +22,12 @@ const MOST_NAMED = 200
 const TOKEN_ID = /waitpoint_[0-9a-z]{8,64}/gu
 /** The result of an effect that is not JSON begins with this. */
 const NOT_JSON = ' '
-const KEYED_KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'BINDING']
+/** The kinds of tokens with a key of the user's, and how their ids begin. */
+const KEYED_KINDS: readonly (readonly [kind: TokenKind, prefix: string])[] = [
+  ['MANUAL', 'waitpoint'],
+  ['SLEEP', 'sleep'],
+  ['BINDING', 'binding'],
+]
 
 interface Records {
   readonly run: RunRecord
@@ -63,9 +69,12 @@ async function readRecords(storage: Storage, runId: string, now: number): Promis
   const asked = await storage.runs.asked(runId)
   const time = { from: run.createdAt, to: run.finishedAt ?? now }
   const keyed: TokenRecord[] = []
-  for (const kind of KEYED_KINDS)
-    keyed.push(...(await looked((page) => storage.tokens.list({ kind, ...time }, page, BEFORE_ALL))))
-  const triggered = await looked((page) => storage.runs.list(time, page))
+  for (const [kind, prefix] of KEYED_KINDS) {
+    const list = (page: PageRequest): Awaitable<Page<TokenRecord>> =>
+      storage.tokens.list({ kind }, page, BEFORE_ALL)
+    keyed.push(...(await looked(list, { prefix, ...time })))
+  }
+  const triggered = await looked((page) => storage.runs.list({}, page), { prefix: 'run', ...time })
   const children = byAge([
     ...asked.runs,
     ...(await boundRuns(storage, asked)),
@@ -91,16 +100,18 @@ async function boundRuns({ runs }: Storage, { tokens }: RunAsked): Promise<reado
   return found
 }
 
-/** The first pages of a list. */
-async function looked<Record>(
+/** The first pages of a list, of what was created within a time: ids begin with it. */
+async function looked<Record extends { readonly id: string }>(
   list: (page: PageRequest) => Awaitable<Page<Record>>,
+  { prefix, from, to }: { readonly prefix: string; readonly from: number; readonly to: number },
 ): Promise<readonly Record[]> {
   const found: Record[] = []
-  let after: string | undefined
+  const first = idsAt(prefix, from)
+  let after: string | undefined = idsAt(prefix, to + 1)
   do {
-    const { records, next } = await list({ limit: PAGE, after })
-    found.push(...records)
-    after = next
+    const { records, next }: Page<Record> = await list({ limit: PAGE, after })
+    found.push(...records.filter(({ id }) => id >= first))
+    after = (records.at(-1)?.id ?? '') < first ? undefined : next
   } while (after !== undefined && found.length < LOOKED_THROUGH)
   return found
 }

@@ -216,7 +216,8 @@ export class ReplayStorage {
     { recorded, key }: { readonly recorded: RunRecord | undefined; readonly key: KeyRecord | undefined },
   ): Awaitable<Inserted<RunRecord> | 'stale'> {
     const { record } = request
-    const made = { ...record, id: recorded?.id ?? record.id }
+    const { id, createdAt } = recorded ?? record
+    const made = { ...record, id, createdAt }
     return chain(this.#memory.runs.insert({ ...request, record: inert(made) }), (inserted) => {
       if (inserted === 'stale') return inserted
       if (record.key !== undefined) this.#byKey.set(keyText(record.key), made)
@@ -262,12 +263,13 @@ export class ReplayStorage {
     )
   }
 
-  #made(asked: TokenRecord, { id, kind, tags, timeoutAt, outputJson }: TokenRecord): TokenRecord {
-    if (kind === 'BINDING') return { ...asked, id, outputJson }
-    if (this.#isOpen && kind !== 'ONCE')
-      return { ...asked, id, tags, timeoutAt: timeoutAt ?? asked.timeoutAt }
+  #made(question: TokenRecord, recorded: TokenRecord): TokenRecord {
+    const { id, createdAt, kind, tags, timeoutAt, outputJson } = recorded
+    const asked = { ...question, id, createdAt }
+    if (kind === 'BINDING') return { ...asked, outputJson }
+    if (this.#isOpen && kind !== 'ONCE') return { ...asked, tags, timeoutAt: timeoutAt ?? asked.timeoutAt }
     if (timeoutAt !== undefined) this.#deadlines.set(id, timeoutAt)
-    return { ...asked, id, tags: kind === 'ONCE' ? asked.tags : tags, timeoutAt: undefined }
+    return { ...asked, tags: kind === 'ONCE' ? asked.tags : tags, timeoutAt: undefined }
   }
 
   #shown(record: TokenRecord): TokenRecord {

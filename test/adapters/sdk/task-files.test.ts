@@ -4,6 +4,7 @@ import { memoryStorage } from 'waitpoint'
 import { queues, runs, streams, wait, type AnyTask, type HostedRun } from 'waitpoint/sdk'
 import { createTestEngine } from 'waitpoint/testing'
 import { namesAndOptions } from './names-and-options.ts'
+import { madeId } from '../../../src/testing/conformance/named-storage.ts'
 import { queuedRun } from '../../storage/storage-fixture.ts'
 import { defaultEngine, taskFile } from './task-file.ts'
 
@@ -990,10 +991,11 @@ describe('the rest of the module', () => {
     await using t = await createTestEngine({ storage })
     t.engine.makeDefault()
     const now = t.clock.now()
-    const record = queuedRun('run_crashed', { status: 'CRASHED', createdAt: now, finishedAt: now })
+    const id = madeId('run', 'crashed', now)
+    const record = queuedRun(id, { status: 'CRASHED', createdAt: now, finishedAt: now })
     await storage.runs.insert({ record, now, by: 'another' })
     for (const status of ['CRASHED', ['SYSTEM_FAILURE', 'CRASHED']] as const)
-      expect((await runs.list({ status })).data).toMatchObject([{ id: 'run_crashed', status: 'CRASHED' }])
+      expect((await runs.list({ status })).data).toMatchObject([{ id, status: 'CRASHED' }])
     expect((await runs.list({ status: ['SYSTEM_FAILURE', 'DEQUEUED'] })).data).toEqual([])
   })
 

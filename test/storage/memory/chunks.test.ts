@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { madeId } from '../../../src/testing/conformance/named-storage.ts'
 import type { RunRecord } from '../../../src/contract/records.ts'
 import type { ChunkAppend } from '../../../src/contract/storage.ts'
 import { BY, HISTORY, MemoryFixture, OTHER, chunk } from '../storage-fixture.ts'
@@ -69,7 +70,7 @@ describe('chunks', () => {
     expect(append(run, 1, ['b', 'c'], { end: { reason: 'done' } })).toBe('appended')
     expect(append(run, 1, ['b', 'c'], { end: { reason: 'done' } })).toBe('appended')
     expect(read()?.chunks).toEqual(['a', 'b', 'c'])
-    const place = 'to stream "k" of run "r"'
+    const place = `to stream "k" of run "${madeId('run', 'r', 0)}"`
     expect(() => append(run, 1, ['x'])).toThrow(
       `Cannot append chunks from 1 ${place}: chunk 1 is there with another value`,
     )

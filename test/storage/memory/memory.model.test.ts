@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RunStatus, TokenRecord, WaitRecord } from '../../../src/contract/records.ts'
 import type { RunFence, RunUpdated, Storage, TokenInsert } from '../../../src/contract/storage.ts'
 import { ReferenceStorage } from '../reference-storage.ts'
-import { manualToken, openMemory, queuedRun, type Synchronous } from '../storage-fixture.ts'
+import { manualToken, openNamed, queuedRun, type Synchronous } from '../storage-fixture.ts'
 
 const TASKS = ['task-a', 'task-b'] as const
 const LIMITS = new Map([
@@ -30,7 +30,7 @@ type Step = (world: World) => void
 
 function newWorld(): World {
   return {
-    storage: openMemory(),
+    storage: openNamed(),
     model: new ReferenceStorage(),
     runIds: [],
     tokenIds: [],

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { namedStorage } from '../../../src/testing/conformance/named-storage.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RunChange, RunRecord } from '../../../src/contract/records.ts'
 import type { Hint } from '../../../src/contract/storage.ts'
@@ -48,7 +49,7 @@ describe('every method', () => {
   })
 
   it('answers without a promise', () => {
-    const plain = memoryStorage()
+    const plain = namedStorage(memoryStorage())
     const run = queuedRun('r')
     const request = { id: 'r', epoch: 0, by: BY, now: 0 }
     const answers: unknown[] = [
@@ -327,7 +328,7 @@ describe('owners that are gone', () => {
 
   it('come first, before what is queued', () => {
     startAs(OTHER, 'r2')
-    memory.insert('r1', { createdAt: -5 })
+    memory.insert('r1', { priorityMs: 5 })
     expect(idsOf(memory.claim({ now: 100 }).runs)).toEqual(['r2', 'r1'])
   })
 
@@ -353,7 +354,7 @@ describe('retention', () => {
 
   it('counts the texts of runs that have ended, and what their attempts have thrown', async () => {
     async function bytesOf(change: RunChange): Promise<number> {
-      const storage = memoryStorage()
+      const storage = namedStorage(memoryStorage())
       await storage.runs.insert({ record: queuedRun('r'), now: 0, by: BY })
       const expected = { status: ['QUEUED'] } as const
       await storage.runs.update({

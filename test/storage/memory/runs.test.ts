@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { madeId } from '../../../src/testing/conformance/named-storage.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RunStatus } from '../../../src/contract/records.ts'
 import type { RunFilter } from '../../../src/contract/storage.ts'
@@ -57,7 +58,7 @@ describe('runs.insert', () => {
   it('refuses an id that is taken and changes nothing', () => {
     memory.insert('r1')
     expect(() => memory.insert('r1', { taskId: 'else' })).toThrow(
-      'Cannot insert run "r1": there is one of this id already',
+      `Cannot insert run "${madeId('run', 'r1', 0)}": there is one of this id already`,
     )
     expect(memory.storage.runs.get('r1')?.taskId).toBe('task')
     expect(idsOf(memory.claim().runs)).toEqual(['r1'])
@@ -417,9 +418,10 @@ describe('runs.list', () => {
           const ids: string[] = []
           const idOf = (at: number): string => `r${String(at).padStart(3, '0')}`
           for (const [at, { late, taskId, tags: ofRun, change, prunes }] of steps.entries()) {
-            const id = idOf(Math.max(0, at - late))
+            const createdAt = Math.max(0, at - late)
+            const id = idOf(createdAt)
             ids.push(id)
-            const record = queuedRun(id, { taskId, tags: ofRun, createdAt: at })
+            const record = queuedRun(id, { taskId, tags: ofRun, createdAt })
             if (storage.runs.get(id) === undefined) storage.runs.insert({ record, now: at, by: BY })
             if (change !== null) {
               const { status, ...changed } = change
@@ -447,7 +449,8 @@ describe('runs.list', () => {
                 run.createdAt <= to,
             )
             const id = idOf(cursor)
-            const page = [{ limit: 5 }, { limit: 5, after: id }, { limit: 5, before: id }][towards]!
+            const made = madeId('run', id, cursor)
+            const page = [{ limit: 5 }, { limit: 5, after: made }, { limit: 5, before: made }][towards]!
             const expected = [
               matching.slice(0, 5),
               matching.filter((run) => run.id < id).slice(0, 5),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
+import { madeId, namedStorage } from '../../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../../../src/testing/conformance/sample-records.ts'
 import { openDriver } from '../../databases/drivers.ts'
 
@@ -8,7 +9,7 @@ const BY = { now: 5, by: 'a' } as const
 describe('pruneSqlite', () => {
   it('leaves no tag of what is gone', async () => {
     const handle = openDriver(':memory:')
-    const storage = sqliteStorage(handle)
+    const storage = namedStorage(sqliteStorage(handle))
     await storage.open()
     const { runs, tokens } = storage
     const tags = ['a', 'b']
@@ -30,24 +31,26 @@ describe('pruneSqlite', () => {
   it('counts all records only before the first batch and before the last', async () => {
     const handle = openDriver(':memory:')
     let counts = 0
-    const storage = sqliteStorage({
-      exec: (sql) => handle.exec(sql),
-      prepare(sql) {
-        const statement = handle.prepare(sql)
-        if (!sql.includes('count(*) FROM runs WHERE ended_at')) return statement
-        return new Proxy(statement, {
-          get(target, name) {
-            const value: unknown = Reflect.get(target, name)
-            if (typeof value !== 'function') return value
-            return (...args: readonly unknown[]): unknown => {
-              if (name === 'get' || name === 'all') counts += 1
-              return Reflect.apply(value, target, args)
-            }
-          },
-        })
-      },
-      close: () => handle.close(),
-    })
+    const storage = namedStorage(
+      sqliteStorage({
+        exec: (sql) => handle.exec(sql),
+        prepare(sql) {
+          const statement = handle.prepare(sql)
+          if (!sql.includes('count(*) FROM runs WHERE ended_at')) return statement
+          return new Proxy(statement, {
+            get(target, name) {
+              const value: unknown = Reflect.get(target, name)
+              if (typeof value !== 'function') return value
+              return (...args: readonly unknown[]): unknown => {
+                if (name === 'get' || name === 'all') counts += 1
+                return Reflect.apply(value, target, args)
+              }
+            },
+          })
+        },
+        close: () => handle.close(),
+      }),
+    )
     await storage.open()
     const { tokens } = storage
     const tokenOf = (index: number): ReturnType<typeof manualToken> => ({
@@ -70,14 +73,14 @@ describe('pruneSqlite', () => {
 
   it('drops a run with many chunks piece by piece', async () => {
     const handle = openDriver(':memory:')
-    const storage = sqliteStorage(handle)
+    const storage = namedStorage(sqliteStorage(handle))
     await storage.open()
     const record = { ...queuedRun('r', { createdAt: 1 }), status: 'COMPLETED', finishedAt: 2 } as const
     await storage.runs.insert({ record, ...BY })
-    handle.exec(`INSERT INTO streams VALUES ('r', 'k', 250, '[]')`)
-    handle.exec(`INSERT INTO writers VALUES ('r', 'k', 'client', 249)`)
+    handle.exec(`INSERT INTO streams VALUES ('${madeId('run', 'r', 1)}', 'k', 250, '[]')`)
+    handle.exec(`INSERT INTO writers VALUES ('${madeId('run', 'r', 1)}', 'k', 'client', 249)`)
     handle.exec(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 249)
-      INSERT INTO chunks SELECT 'r', 'k', i, 1, '["x"]' FROM n`)
+      INSERT INTO chunks SELECT '${madeId('run', 'r', 1)}', 'k', i, 1, '["x"]' FROM n`)
     const rows = (): unknown => handle.prepare('SELECT count(*) AS count FROM chunks').get()
     const batch = { before: 4, limit: 10, now: 5 }
     expect(await storage.prune(batch)).toBe(10)

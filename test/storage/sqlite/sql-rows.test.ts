@@ -4,6 +4,7 @@ import type { KeyRecord, RunRecord, TokenRecord } from '../../../src/contract/re
 import { runOfValues, runValues } from '../../../src/storage/sql-rows.ts'
 import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
 import { openDriver } from '../../databases/drivers.ts'
+import { namedStorage } from '../../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../storage-fixture.ts'
 
 const text = fc.string({ unit: 'grapheme' })
@@ -35,7 +36,7 @@ const runFields: fc.Arbitrary<Partial<RunRecord>> = fc.record({
   priorityMs: maybe(fc.integer()),
   optionsJson: maybe(text),
   key: maybe(key),
-  createdAt: instant,
+  createdAt: fc.nat(2 ** 48 - 1),
   startedAt: maybe(instant),
 })
 
@@ -45,7 +46,7 @@ const tokenFields: fc.Arbitrary<Partial<TokenRecord>> = fc.record({
   tags: texts,
   key: maybe(key),
   runId: maybe(text),
-  createdAt: instant,
+  createdAt: fc.nat(2 ** 48 - 1),
   completedAt: maybe(instant),
 })
 
@@ -59,7 +60,7 @@ describe('a run as a row', () => {
     ))
 
   it('is the same run when a database has kept it', async () => {
-    const storage = sqliteStorage(openDriver(':memory:'))
+    const storage = namedStorage(sqliteStorage(openDriver(':memory:')))
     await storage.open()
     let count = 0
     await fc.assert(
@@ -74,7 +75,7 @@ describe('a run as a row', () => {
 
 describe('a token as a row', () => {
   it('is the same token when a database has kept it', async () => {
-    const storage = sqliteStorage(openDriver(':memory:'))
+    const storage = namedStorage(sqliteStorage(openDriver(':memory:')))
     await storage.open()
     let count = 0
     await fc.assert(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
+import { namedStorage } from '../../../src/testing/conformance/named-storage.ts'
 import { queuedRun } from '../../../src/testing/conformance/sample-records.ts'
 import { runInChild } from '../../clock/child-process.ts'
 import { openDriver, temporaryFolder } from '../../databases/drivers.ts'
@@ -30,7 +31,7 @@ describe('sqliteStorage', () => {
 
   it('tells other storages on the same handle what one of them changed, and not itself', async () => {
     const handle = openDriver(':memory:')
-    const [one, other] = [sqliteStorage(handle), sqliteStorage(handle)]
+    const [one, other] = [namedStorage(sqliteStorage(handle)), sqliteStorage(handle)]
     await one.open()
     const heard: string[] = []
     one.subscribe('one', ({ topic }) => heard.push(`one ${topic}`))

@@ -93,14 +93,14 @@ const TOKENS: Batch = {
   name: 'insert_token_batch',
   statement: `    WITH first AS MATERIALIZED (
       SELECT DISTINCT ON (t.key_scope, coalesce(t.key_value, q.ordinality::text))
-        q.ordinality, q.fence_run, q.fence_epoch, q.by_owner, q.again, q.skew, t.*
+        q.ordinality, q.fence_run, q.fence_epoch, q.by_owner, q.again, t.*
       FROM ${requestsInOrder(`${INSERT_MEMBERS}, token json`)}
         CROSS JOIN LATERAL json_populate_record(NULL::$s.tokens, q.token) AS t
       ORDER BY t.key_scope, coalesce(t.key_value, q.ordinality::text), q.ordinality),
     asked AS MATERIALIZED (
       SELECT q.* FROM first AS q
         LEFT JOIN $s.runs AS r ON r.id = q.fence_run AND ${isOfAttempt('r', ['q.fence_epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}
-      WHERE q.again IS NOT TRUE AND q.skew = 0 AND q.tag_list IS NULL AND (q.fence_run IS NULL OR r.id IS NOT NULL)
+      WHERE q.again IS NOT TRUE AND q.tag_list IS NULL AND (q.fence_run IS NULL OR r.id IS NOT NULL)
         AND (q.key_scope IS NULL OR q.key_scope = q.fence_run)
         AND NOT EXISTS (SELECT 1 FROM $s.tokens AS o WHERE o.key_scope = q.key_scope AND o.key_value = q.key_value)),
     made AS (INSERT INTO $s.tokens (${TOKEN_COLUMNS.join(', ')}, seq, due_at, ended_at)

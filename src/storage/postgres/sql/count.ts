@@ -5,11 +5,9 @@ import { IN_ORDER } from './plans.ts'
 
 const isRunCounted = `(q.task_ids IS NULL OR r.task_id = ANY (q.task_ids))
         AND (q.queue IS NULL OR r.queue = q.queue)
-        AND (q.tags IS NULL OR coalesce(r.tag_list && q.tags, false))
-        AND (q.from_at IS NULL OR r.created_at >= q.from_at) AND (q.to_at IS NULL OR r.created_at <= q.to_at)`
+        AND (q.tags IS NULL OR coalesce(r.tag_list && q.tags, false))`
 
-const isTokenCounted = `(q.tags IS NULL OR coalesce(o.tag_list && q.tags, false))
-        AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)`
+const isTokenCounted = `(q.tags IS NULL OR coalesce(o.tag_list && q.tags, false))`
 
 /** The ids of all records with the tags, as long as they are no more than may be looked at. */
 const taggedIds = (tagTable: string, id: string): string =>
@@ -39,8 +37,7 @@ DECLARE
   answer jsonb := '{}';
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
-    tags text[], queue text, from_at float8, to_at float8, older text, newer text, count int, floor text, ceiling text);
-  SELECT * INTO q.floor, q.ceiling FROM $s.id_range('run', q.from_at, q.to_at);
+    tags text[], queue text, older text, newer text, count int, floor text, ceiling text);
   statuses := coalesce(q.statuses, ARRAY[${textList(RUN_STATUSES)}]);
   IF q.tags IS NOT NULL THEN
     ids := ${taggedIds('run_tags', 'run_id')};
@@ -51,7 +48,7 @@ BEGIN
     END IF;
   END IF;
   FOREACH in_status IN ARRAY statuses LOOP
-    IF q.tags IS NULL AND q.queue IS NULL AND q.from_at IS NULL AND q.to_at IS NULL THEN
+    IF q.tags IS NULL AND q.queue IS NULL AND q.floor IS NULL AND q.ceiling IS NULL THEN
       SELECT ${COUNTED} FROM (
         SELECT true AS is_counted FROM $s.runs r WHERE r.status = in_status
           AND (q.task_ids IS NULL OR r.task_id = ANY (q.task_ids)) LIMIT q.count) AS one;
@@ -79,9 +76,8 @@ DECLARE
   found int;
   answer jsonb := '{}';
 BEGIN
-  SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], tags text[], from_at float8, to_at float8,
+  SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], tags text[],
     older text, newer text, count int, floor text, ceiling text);
-  SELECT * INTO q.floor, q.ceiling FROM $s.id_range('waitpoint', q.from_at, q.to_at);
   statuses := coalesce(q.statuses, ARRAY['WAITING', 'COMPLETED', 'TIMED_OUT']);
   IF q.tags IS NOT NULL THEN
     ids := ${taggedIds('token_tags', 'token_id')};
@@ -92,7 +88,7 @@ BEGIN
     END IF;
   END IF;
   FOREACH in_status IN ARRAY statuses LOOP
-    IF q.tags IS NULL AND q.from_at IS NULL AND q.to_at IS NULL THEN
+    IF q.tags IS NULL AND q.floor IS NULL AND q.ceiling IS NULL THEN
       SELECT ${COUNTED} FROM (
         SELECT true AS is_counted FROM $s.tokens o WHERE o.kind = 'MANUAL' AND o.status = in_status
         LIMIT q.count) AS one;

@@ -1,9 +1,7 @@
-import { LISTED_PREFIXES } from '../../id-skew.ts'
 import { allRequests, BY_INDEX, holdAttempt, onlyRequest, requestType } from './plans.ts'
 
 /** The members of each insert, but for the record. */
-export const INSERT_MEMBERS = `fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
-    key_lock text, instead text`
+export const INSERT_MEMBERS = `fence_run text, fence_epoch int, by_owner text, now float8, again boolean, key_lock text, instead text`
 
 /** How the insert of one kind of record differs from the other. The row is the variable `r` or `t` of the function. */
 interface InsertedKind {
@@ -66,7 +64,6 @@ export function insertFunction(kind: InsertedKind): string {
     answerAgain,
   } = kind
   const type = `insert_${noun}_request`
-  const prefix = LISTED_PREFIXES[table]
   return `
 ${requestType(type, `${INSERT_MEMBERS}, ${noun} json${members}`)}
 CREATE FUNCTION $s.insert_${table}(requests json) RETURNS json LANGUAGE plpgsql
@@ -118,7 +115,6 @@ ${answerHolder}        CONTINUE;
     END IF;
 ${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
-      IF q.skew > 0 THEN PERFORM $s.note_skew('${prefix}', q.skew); END IF;
       IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
 ${whenStored}      answers[place] := ${answerNew};
     ELSIF q.again IS TRUE OR q.fence_run = ${row}.key_scope THEN

@@ -11,24 +11,23 @@ export const ID_IN_STRAND = `(id || '')`
 export const inOrder = (id: string): string =>
   `ORDER BY CASE WHEN q.newer IS NOT NULL THEN ${id} END, CASE WHEN q.newer IS NULL THEN ${id} END DESC LIMIT q.count`
 
-/** Within the page and within the bounds in time, which are a range of ids. */
-export const isBeside = (id: string): string =>
-  `(q.older IS NULL OR ${id} < q.older) AND (q.newer IS NULL OR ${id} > q.newer)
-        AND (q.floor IS NULL OR ${id} >= q.floor) AND (q.ceiling IS NULL OR ${id} < q.ceiling)`
+/** Within the bounds in time, which are a range of ids. */
+const isInRange = (id: string): string =>
+  `(q.floor IS NULL OR ${id} >= q.floor) AND (q.ceiling IS NULL OR ${id} < q.ceiling)`
 
-const isInRange = (row: string): string => `(q.from_at IS NULL OR ${row}.created_at >= q.from_at)
-        AND (q.to_at IS NULL OR ${row}.created_at <= q.to_at)
-        AND ${isBeside(`${row}.id`)}`
+/** Within the page and within the bounds in time. */
+export const isBeside = (id: string): string =>
+  `(q.older IS NULL OR ${id} < q.older) AND (q.newer IS NULL OR ${id} > q.newer) AND ${isInRange(id)}`
 
 const isRunAskedFor = `(q.statuses IS NULL OR r.status = ANY (q.statuses))
         AND (q.task_ids IS NULL OR r.task_id = ANY (q.task_ids))
         AND (q.not_task_ids IS NULL OR r.task_id <> ALL (q.not_task_ids))
-        AND ${isInRange('r')}`
+        AND ${isBeside('r.id')}`
 
 const isTokenAskedFor = `(NOT is_settled OR o.due_at IS NULL OR o.due_at > q.now)
         AND (q.statuses IS NULL OR $s.status_at(o, q.now) = ANY (q.statuses))
         AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
-        AND ${isInRange('o')}`
+        AND ${isBeside('o.id')}`
 
 /**
  * Lists. One strand of an index for each value that is asked for, in order of ids, and these merged: a sort of all that
@@ -90,8 +89,7 @@ DECLARE
   ids text[];
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
-    tags text[], from_at float8, to_at float8, older text, newer text, count int, floor text, ceiling text);
-  SELECT * INTO q.floor, q.ceiling FROM $s.id_range('run', q.from_at, q.to_at);
+    tags text[], older text, newer text, count int, floor text, ceiling text);
   ids := $s.run_page(q);
   RETURN (SELECT json_build_array(coalesce(json_agg($s.run_json(page.r)), '[]')) FROM (
     SELECT r FROM $s.runs r WHERE r.id = ANY (ids) ${inOrder('r.id')}) AS page);
@@ -128,7 +126,7 @@ DECLARE
   due_ids text[] := ARRAY(SELECT o.id FROM $s.tokens o WHERE o.due_at <= q.now AND o.kind = q.kind
     AND (q.tags IS NULL OR o.tag_list && q.tags)
     AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
-    AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)
+    AND ${isInRange('o.id')}
     ORDER BY o.due_at LIMIT ${MOST_SETTLED});
   page_ids text[];
 BEGIN
@@ -147,10 +145,7 @@ DECLARE
   settled json[] := '{}';
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(kind text, statuses text[], tags text[], key_scope text,
-    key_value text, from_at float8, to_at float8, older text, newer text, count int, now float8, floor text, ceiling text);
-  IF q.kind = 'MANUAL' THEN
-    SELECT * INTO q.floor, q.ceiling FROM $s.id_range('waitpoint', q.from_at, q.to_at);
-  END IF;
+    key_value text, older text, newer text, count int, now float8, floor text, ceiling text);
   due_ids := $s.due_to_list(q);
   IF cardinality(due_ids) > 0 THEN PERFORM $s.lock_due(due_ids, q.now); END IF;
   FOR t IN SELECT * FROM $s.tokens WHERE id = ANY (due_ids) ORDER BY due_at, seq

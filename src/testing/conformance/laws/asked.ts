@@ -35,7 +35,7 @@ export const askedLaws: readonly Law[] = [
       await s.update(child, { status: 'COMPLETED', outputJson: '2' }, 2)
       await s.insertRun('t', childOf('r', 'another'))
       const tokens: unknown[] = []
-      for (const id of ['t-BINDING', 't-MANUAL', 't-ONCE', 't-SLEEP'])
+      for (const id of ['t-BINDING', 't-ONCE', 't-SLEEP', 't-MANUAL'])
         tokens.push((await s.storage.tokens.get(id, s.at(2)))?.record)
       const runs = [await s.storage.runs.get('s'), await s.storage.runs.get('t')]
       same('while it executes', await s.storage.runs.asked('r'), { tokens, runs })
@@ -67,9 +67,10 @@ export const askedLaws: readonly Law[] = [
     law: 'Tokens and children are answered oldest first, those of one instant in the order of their ids.',
     async check(s) {
       await s.start('r')
-      await s.insertToken('b', askedAs('r', '1'), 5)
-      await s.insertToken('c', askedAs('r', '2'), 3)
-      await s.insertToken('a', askedAs('r', '3'), 5)
+      const kind = 'SLEEP'
+      await s.insertToken('b', { kind, ...askedAs('r', '1') }, 5)
+      await s.insertToken('c', { kind, ...askedAs('r', '2') }, 3)
+      await s.insertToken('a', { kind, ...askedAs('r', '3') }, 5)
       await s.insertRun('y', childOf('r', '1'), 8)
       await s.insertRun('z', childOf('r', '2'), 6)
       await s.insertRun('x', childOf('r', '3'), 8)

@@ -8,10 +8,7 @@ type Crash = (storage: TestedStorage) => Awaitable<TestedStorage>
 
 /** Laws of crashes: acknowledged writes survive, and other writes are stored completely or not at all. */
 export function crashLaws(crash: Crash): readonly Law[] {
-  const die = async (s: Subject): Promise<void> => {
-    s.storage = await crash(s.storage)
-    await s.storage.open()
-  }
+  const die: Die = (s) => s.replace(crash)
   return [...acknowledgedLaws(die), ...leaseLaws(die), ...wholeLaws(die)]
 }
 

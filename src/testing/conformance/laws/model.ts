@@ -3,6 +3,7 @@ import { memoryStorage } from '../../../storage/memory/memory.ts'
 import type { Law } from '../law.ts'
 import { type Command, drawProgram } from '../model/command.ts'
 import { shrinkProgram } from '../model/shrink.ts'
+import { namedStorage } from '../named-storage.ts'
 import { ThreeEngines } from '../model/three-engines.ts'
 import { Mismatch } from '../sameness.ts'
 import type { Subject } from '../subject.ts'
@@ -46,7 +47,7 @@ export const modelLaw: Law = {
 
 function execute(subject: Subject, program: readonly Command[]): Promise<Failure | undefined> {
   const { storage, origin } = subject
-  const world = new ThreeEngines({ storage, reference: memoryStorage(), origin })
+  const world = new ThreeEngines({ storage, reference: namedStorage(memoryStorage()), origin })
   return subject.use(async () => {
     const failure = await failureOf(world, program)
     const left = world.leave()

@@ -138,7 +138,7 @@ export const valueLaws: readonly Law[] = [
         }
         await storedRun(s, {
           ...queuedRun(`r${at}`, {
-            createdAt: instant,
+            createdAt: Math.min(instant, 2 ** 48 - 1),
             status: 'DELAYED',
             wakeAt: instant,
             expiresAt: instant,

@@ -61,11 +61,12 @@ export class ListCalls {
     const { option, token } = command
     const id = pick(this.#stage.tokenIds, token)
     const known = id === undefined ? undefined : await this.#stage.reference.tokens.get(id, this.#stage.now)
+    const listed = known?.record.kind ?? 'MANUAL'
     const filter: TokenFilter = {
-      kind: option % 3 === 0 ? 'SLEEP' : 'MANUAL',
+      kind: listed,
       status: pick(TOKEN_STATUSES, option >> 1),
       tags: asked(tagsOf(command)),
-      ...boundsOf(command, known?.record),
+      ...(listed === 'MANUAL' && boundsOf(command, known?.record)),
     }
     const page = pageOf(command, this.#stage.tokenIds)
     const what = `tokens.list ${describeValue(filter)} ${describeValue(page)}`
@@ -92,7 +93,7 @@ function boundsOf(
   { serial }: Command,
   record: { readonly createdAt: number } | undefined,
 ): { readonly from?: number; readonly to?: number } {
-  if (record === undefined || serial % 2 === 0) return {}
+  if (record === undefined || serial % 4 === 0) return {}
   return serial % 4 === 1 ? { from: record.createdAt } : { to: record.createdAt }
 }
 

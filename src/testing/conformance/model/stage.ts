@@ -1,14 +1,13 @@
 import type { RunRecord, RunStatus } from '../../../contract/records.ts'
 import type { Storage } from '../../../contract/storage.ts'
 import { isSame, Mismatch } from '../sameness.ts'
-import type { TestedStorage } from '../subject.ts'
 import type { Command, CommandName } from './command.ts'
 
 /** A call made to both the tested storage and the reference storage. */
 export type Call = (storage: Storage) => unknown
 
 export interface StageOptions {
-  readonly storage: TestedStorage
+  readonly storage: Storage
   readonly reference: Storage
   readonly origin: number
 }
@@ -28,7 +27,7 @@ const RECENT = 5
 export class Stage {
   /** The calls so far, for messages. */
   readonly story: string[] = []
-  readonly storage: TestedStorage
+  readonly storage: Storage
   readonly reference: Storage
   readonly runIds: string[] = []
   readonly tokenIds: string[] = []

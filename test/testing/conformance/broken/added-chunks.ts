@@ -1,3 +1,4 @@
+import { madeId } from '../../../../src/testing/conformance/named-storage.ts'
 import type { SegmentRecord } from '../../../../src/contract/records.ts'
 import type { ChunkAdd, ChunkAppend } from '../../../../src/contract/storage.ts'
 import type { Break, Differently, Memory } from './broken-storage.ts'
@@ -150,7 +151,7 @@ export const brokenAddedChunks: Readonly<Record<string, Break>> = {
   'chunks.add/to-a-new-attempt': segmentsLike((segments) => segments.slice(-1)),
   // Of a run that has ended at the instant at which it was made.
   'chunks.add/interrupted-by-the-end': segmentsLike((segments, memory) => {
-    const run = memory.runs.get('r')
+    const run = memory.runs.get(madeId('run', 'r', 0))
     const isMeant = run?.status === 'COMPLETED' && run.updatedAt === run.createdAt
     return segments.map((one) =>
       isMeant && one.end?.reason === 'interrupted' ? { ...one, end: { reason: 'done' } } : one,

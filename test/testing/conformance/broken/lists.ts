@@ -6,7 +6,6 @@ import type {
   TokenFilter,
   TokenPage,
 } from '../../../../src/contract/storage.ts'
-import { timeOfId } from '../../../../src/primitives/id.ts'
 import type { Break } from './broken-storage.ts'
 
 type List = (page: PageRequest) => Page<RunRecord | TokenRecord>
@@ -42,8 +41,26 @@ function pagedByOffset(): (list: List, page: PageRequest) => ReturnType<List> {
   }
 }
 
-function byCreation(one: RunRecord | TokenRecord, other: RunRecord | TokenRecord): number {
-  return other.createdAt - one.createdAt
+/** A page of what has a tag does not lead back. */
+function taggedPagesLead(store: 'tokens' | 'runs'): Break {
+  return (memory) =>
+    store === 'tokens'
+      ? {
+          tokens: {
+            list(filter, page, now) {
+              const listed = memory.tokens.list(filter, page, now)
+              return filter.tags === undefined ? listed : { ...listed, previous: undefined }
+            },
+          },
+        }
+      : {
+          runs: {
+            list(filter, page) {
+              const listed = memory.runs.list(filter, page)
+              return filter.tags === undefined ? listed : { ...listed, previous: undefined }
+            },
+          },
+        }
 }
 
 function pagesOf(store: 'tokens' | 'runs'): Readonly<Record<string, Break>> {
@@ -54,10 +71,7 @@ function pagesOf(store: 'tokens' | 'runs'): Readonly<Record<string, Break>> {
     }),
     [`${store}.list/pages-back`]: pagedLike(store, (list, page) => list({ ...page, before: undefined })),
     [`${store}.list/pages-are-stable`]: (memory) => pagedLike(store, pagedByOffset())(memory),
-    [`${store}.list/by-id-not-by-creation`]: pagedLike(store, (list, page) => {
-      const { records, next, previous } = list(page)
-      return { records: [...records].sort(byCreation), next, previous }
-    }),
+    [`${store}.list/by-id`]: taggedPagesLead(store),
   }
 }
 
@@ -67,20 +81,6 @@ function tokensLike(change: (filter: TokenFilter) => Partial<TokenFilter>): Brea
       list: (filter, page, now) => memory.tokens.list({ ...filter, ...change(filter) }, page, now),
     },
   })
-}
-
-/** Bounds the instants in ids, whatever `createdAt` says. */
-function isMadeWithin(
-  {
-    from = -Infinity,
-    to = Infinity,
-  }: { readonly from?: number | undefined; readonly to?: number | undefined },
-  prefix: string,
-): (record: RunRecord | TokenRecord) => boolean {
-  return ({ id, createdAt }) => {
-    const at = timeOfId(prefix, id) ?? createdAt
-    return at >= from && at <= to
-  }
 }
 
 export const brokenLists: Readonly<Record<string, Break>> = {
@@ -110,27 +110,11 @@ export const brokenLists: Readonly<Record<string, Break>> = {
     status?.includes('COMPLETED') === true ? { status: undefined } : {},
   ),
   'tokens.list/filters-by-creation': tokensLike(({ to = Infinity }) => ({ to: to - 1 })),
-  'tokens.list/bounds-are-on-creation': (memory) => ({
-    tokens: {
-      list({ from, to, ...filter }, page, now) {
-        const listed = memory.tokens.list(filter, page, now)
-        return { ...listed, records: listed.records.filter(isMadeWithin({ from, to }, 'waitpoint')) }
-      },
-    },
-  }),
   ...pagesOf('runs'),
   'runs.list/filters': (memory) => ({
     runs: { list: ({ tags: _, ...filter }, page) => memory.runs.list(filter, page) },
   }),
   'runs.list/not-these-tasks': (memory) => ({
     runs: { list: ({ notTaskIds: _, ...filter }, page) => memory.runs.list(filter, page) },
-  }),
-  'runs.list/bounds-are-on-creation': (memory) => ({
-    runs: {
-      list({ from, to, ...filter }, page) {
-        const listed = memory.runs.list(filter, page)
-        return { ...listed, records: listed.records.filter(isMadeWithin({ from, to }, 'run')) }
-      },
-    },
   }),
 }

@@ -1,4 +1,5 @@
 import type { RunRecord } from '../../../../src/contract/records.ts'
+import { madeId } from '../../../../src/testing/conformance/named-storage.ts'
 import type { Break } from './broken-storage.ts'
 import { claimedLike } from './claims.ts'
 
@@ -26,7 +27,7 @@ export const brokenPriorities: Readonly<Record<string, Break>> = {
   }),
   'runs.claim/what-goes-on-comes-first': claimedLike(({ runs }) => {
     const place = ({ createdAt, priorityMs = 0 }: RunRecord): number => createdAt - priorityMs
-    return runs.some(({ id }) => id === 'goes on')
+    return runs.some(({ id }) => id === madeId('run', 'goes on', 0))
       ? { runs: runs.toSorted((one, other) => place(one) - place(other)) }
       : {}
   }),

@@ -48,14 +48,6 @@ export const brokenTexts: Readonly<Record<string, Break>> = {
       settle: (request) => memory.tokens.settle({ ...request, outputJson: request.outputJson?.normalize() }),
     },
   }),
-  'texts/order-of-ids': (memory) => ({
-    runs: {
-      list(filter, page) {
-        const { records, ...cursors } = memory.runs.list(filter, page)
-        return { ...cursors, records: [...records].sort((one, other) => other.id.localeCompare(one.id)) }
-      },
-    },
-  }),
   'texts/keys': keysAreTrimmed,
   'texts/names': tagsHaveNoCase,
   'texts/queues': (memory) => ({
