@@ -1,74 +1,8 @@
 export { systemClock } from './clock/system.ts'
 export type { CancelTimer, Clock, Hold, ReleaseHold, TimerAbout } from './contract/clock.ts'
-export type {
-  ChunkRecord,
-  KeyRecord,
-  RunChange,
-  RunRecord,
-  RunStatus,
-  SegmentEnd,
-  SegmentRecord,
-  StreamRecord,
-  TokenKind,
-  TokenRecord,
-  TokenStatus,
-  WaitRecord,
-} from './contract/records.ts'
+export type { RunRecord, RunStatus, TokenKind, TokenRecord, TokenStatus } from './contract/records.ts'
 export type { EndStatus } from './contract/run-states.ts'
-export type {
-  AttemptFence,
-  Awaitable,
-  ChunkAppend,
-  ChunkRead,
-  ChunksRead,
-  ChunkStore,
-  CountStore,
-  Hint,
-  Inserted,
-  LeaseRecord,
-  NextDue,
-  Page,
-  PageRequest,
-  PruneRequest,
-  QueueChange,
-  QueueRate,
-  QueueSettings,
-  QueueStart,
-  QueueState,
-  QueueStore,
-  RunClaim,
-  RunClaimed,
-  RunCountFilter,
-  RunFence,
-  RunFilter,
-  RunsAmong,
-  RunInsert,
-  RunPush,
-  RunResumed,
-  RunStore,
-  RunUpdate,
-  RunUpdated,
-  SettingStore,
-  StatusCount,
-  StatusCounts,
-  Storage,
-  StreamHistory,
-  StreamOpen,
-  TickRequest,
-  TickResult,
-  TokenAwait,
-  TokenAwaited,
-  TokenCountFilter,
-  TokenFilter,
-  TokenInsert,
-  TokenPage,
-  TokenRead,
-  TokenSettle,
-  TokenSettled,
-  TokenStore,
-  Unsubscribe,
-  WriterProgress,
-} from './contract/storage.ts'
+export type { QueueRate, StatusCount, Storage, Unsubscribe } from './contract/storage.ts'
 export {
   createAccessToken,
   metadata,
@@ -134,7 +68,7 @@ export type {
   ExplainedWaits,
   RunExplanation,
 } from './api/explanation.ts'
-export { StorageUnavailableError, type StorageUnavailableOptions } from './contract/storage-unavailable.ts'
+export { StorageUnavailableError } from './contract/storage-unavailable.ts'
 export type { ErrorCode } from './api/errors.ts'
 export { idempotencyKeys } from './core/ambient/idempotency-keys.ts'
 export type { IdempotencyKeyOptions } from './core/ambient/idempotency-keys.ts'

@@ -209,6 +209,12 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     'imports at of src/core/engine.ts, which src/index.ts does not export',
   ],
   [
+    'the main entry exports of the contract of storages what an application sees',
+    'src/index.ts',
+    `export type { ChunkRecord } from './contract/records.ts'`,
+    'exports src/contract/records.ts ChunkRecord, which only storages use',
+  ],
+  [
     'a type of the inside counts, and so does all of it',
     'src/adapters/sdk/values.ts',
     `import type * as engine from '../../core/engine.ts'`,

@@ -105,6 +105,11 @@ const ENTRIES: Readonly<Record<string, UsedEntry>> = {
       return [last.status, last.output]`,
     says: ['COMPLETED', 8],
   },
+  './storage': {
+    imports: `import { isFinal, StorageUnavailableError } from 'waitpoint/storage'`,
+    main: `return [isFinal('COMPLETED'), new StorageUnavailableError('away', { mayBeDone: false }).mayBeDone]`,
+    says: [true, false],
+  },
   './sqlite': {
     imports: `
       import { mkdtempSync } from 'node:fs'

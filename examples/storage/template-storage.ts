@@ -23,7 +23,7 @@ import type {
   TokenStore,
   WaitRecord,
   WriterProgress,
-} from 'waitpoint'
+} from 'waitpoint/storage'
 
 /* A storage to copy. Every record is JSON text under an id, every method is asynchronous, and each method is atomic:
 it awaits nothing between its first and its last line. On a database, put each method into a transaction, and

@@ -443,7 +443,8 @@ export interface RunsNamespace {
 /** Tasks by id, for code that must not import them. */
 export interface TasksNamespace {
   /**
-   * Stores a run of a task. Rejects with `ERR_TASK_NOT_FOUND`, `ERR_PAYLOAD_INVALID`, `ERR_NOT_SERIALIZABLE`, or a
+   * Stores a run of a task by its id, for code that must not import the task; with it at hand, `engine.trigger(review, …)`
+   * checks that there is such a task when it is compiled. Rejects with `ERR_TASK_NOT_FOUND`, `ERR_PAYLOAD_INVALID`, `ERR_NOT_SERIALIZABLE`, or a
    * TypeError or RangeError for options that cannot be used.
    *
    * @example

@@ -197,7 +197,10 @@ export interface SchemaTaskOptions<Schema extends StandardSchemaV1, Output> exte
 
 /** A task: define it once, list it in `createEngine`, trigger it anywhere. */
 export interface Task<in Payload, out Output> extends TaskShape<Payload, Output> {
-  /** Stores a run, on the engine of the current run or on the default engine. Rejects as `tasks.trigger` does. */
+  /**
+   * Stores a run, on the engine of the current run or on the default engine: for a run that triggers another one. Elsewhere
+   * `engine.trigger(task, …)` names its engine. Rejects as `tasks.trigger` does.
+   */
   trigger(payload: Payload, options?: TriggerOptions): Promise<RunHandle<Output>>
   /** Where the payload may be `undefined`, it may be left out. */
   trigger(this: TaskShape<undefined>): Promise<RunHandle<Output>>

@@ -12,7 +12,13 @@ export type Duration = number | string
 /** A token by id, or anything that carries one. */
 export type TokenReference = string | { readonly id: string }
 
-/** Options every wait takes: used again, an unexpired key skips to the wait it named first (docs/waitpoints.md). */
+/**
+ * Options every wait takes: used again, an unexpired key skips to the wait it named first (docs/waitpoints.md).
+ *
+ * In a run that is executed again a wait is found without any option, by its place in the run. Give it a `name` if the code
+ * of the run may change while it waits. Give it a key if the wait must be found from elsewhere: by another run, by code outside of
+ * runs, or by the next attempt after a failure, for which all other waits begin anew.
+ */
 export interface IdempotencyOptions {
   /**
    * Used again before it expires, the key finds what it named first instead of something new.

@@ -91,6 +91,10 @@ export interface Engine extends AsyncDisposable {
   /**
    * Stores a run of the task; it is executed as soon as it may. Rejects as `tasks.trigger` does.
    *
+   * This is the usual way. `engine.tasks.trigger('review', …)` is for code that must not import the task. In a run, and where an
+   * engine is the default one, `review.trigger(…)` does without the engine, and `tasks.trigger('review', …)` of the module
+   * without both.
+   *
    * @example
    * ```ts
    * const run = await engine.trigger(review, { doc: 'd1' }, { delay: '5m', tags: 'review' })

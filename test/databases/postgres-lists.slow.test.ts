@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RunFilter, Storage, TokenFilter } from 'waitpoint'
+import type { Storage } from 'waitpoint'
+import type { RunFilter, TokenFilter } from 'waitpoint/storage'
 import { postgresStorage } from 'waitpoint/postgres'
 import { namedStorage } from '../../src/testing/conformance/named-storage.ts'
 import { manualToken } from '../../src/testing/conformance/sample-records.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { memoryStorage, type RunResumed, type Storage, task, wait } from 'waitpoint'
+import { memoryStorage, type Storage, task, wait } from 'waitpoint'
+import type { RunResumed } from 'waitpoint/storage'
 import { createTestEngine, testClock, type TestClock, type TestEngine } from 'waitpoint/testing'
 import { chain } from '../../src/primitives/awaitable.ts'
 

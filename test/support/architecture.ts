@@ -249,6 +249,7 @@ export function violations(sources: ReadonlyMap<string, string>): string[] {
   return [
     ...found,
     ...publicNames(modules),
+    ...namesOfStorages(modules),
     ...repeatedNames(modules),
     ...browserLoads(modules),
     ...cycles(modules),
@@ -323,6 +324,21 @@ function publicNames(modules: readonly Module[]): string[] {
           `${path}: imports ${name} of ${target}, which src/index.ts does not export`,
       ),
   )
+}
+
+/** Records and calls of storages that the main entry exports although nothing else that it exports mentions them. */
+function namesOfStorages(modules: readonly Module[]): string[] {
+  const entry = modules.find(({ path }) => path === 'src/index.ts')
+  const exported = entry?.imported.map(({ target, name }) => `${target ?? ''} ${name}`) ?? []
+  const seen = new Set(entry?.imported.map(({ target }) => target))
+  const mentioned = new Set(
+    modules
+      .filter(({ path }) => seen.has(path) && !path.startsWith('src/contract/'))
+      .flatMap(({ imported }) => imported.map(({ target, name }) => `${target ?? ''} ${name}`)),
+  )
+  return exported
+    .filter((each) => /^src\/contract\/(records|storage)\.ts /.test(each) && !mentioned.has(each))
+    .map((each) => `src/index.ts: exports ${each}, which only storages use: src/storage.ts exports it`)
 }
 
 /** Inside a folder with floors, imports go down. */
