@@ -1,4 +1,4 @@
-// Writes docs/openapi.json, and the tables of docs/http-api.md, from the operations that stand beside the routes of the
+// Writes docs/openapi.json, and the tables of docs/http-api.md, from the routes of the
 // handler. `--check` only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { build } from 'esbuild'

@@ -1,28 +1,23 @@
-import { ACCESS_OPERATIONS } from './access/operations.ts'
 import { type Answer, type Content, named, object, type Operation, TEXT } from './operation.ts'
-import { PROBE_OPERATIONS } from './probes/operations.ts'
-import { QUEUE_OPERATIONS } from './queues/operations.ts'
-import { RUN_OPERATIONS } from './runs/operations.ts'
-import { TRIGGER_OPERATIONS } from './runs/trigger-operations.ts'
-import { SCHEDULE_OPERATIONS } from './schedules/operations.ts'
-import { SHAPE_OPERATIONS } from './shapes/operations.ts'
-import { STREAM_OPERATIONS } from './streams/operations.ts'
-import { TOKEN_OPERATIONS } from './tokens/operations.ts'
+import { GROUPS } from './routes.ts'
 
-const GROUPS = [
-  TOKEN_OPERATIONS,
-  TRIGGER_OPERATIONS,
-  RUN_OPERATIONS,
-  SHAPE_OPERATIONS,
-  STREAM_OPERATIONS,
-  SCHEDULE_OPERATIONS,
-  QUEUE_OPERATIONS,
-  ACCESS_OPERATIONS,
-  PROBE_OPERATIONS,
-]
+/** An operation under its address, as OpenAPI writes it: `get` and `/api/v1/runs/{id}`. */
+export interface AddressedOperation extends Operation {
+  readonly method: string
+  readonly path: string
+}
 
 /** Every operation of the handler. */
-export const OPERATIONS: readonly Operation[] = GROUPS.flatMap(({ operations }) => operations)
+export const OPERATIONS: readonly AddressedOperation[] = GROUPS.flatMap(({ operations }) =>
+  operations.map((operation) => {
+    const [method = '', path = ''] = operation.at.split(' ')
+    return {
+      ...operation,
+      method: method.toLowerCase(),
+      path: path.replace(/:(\w+)(\{\.\+\})?/g, '{$1}'),
+    }
+  }),
+)
 
 /** The meaning of each status. The answers are `{ "error": "…" }`. */
 const REFUSALS = {
@@ -47,10 +42,7 @@ type Refused = keyof typeof REFUSALS
 /** A part of the document. */
 type Part = Readonly<Record<string, unknown>>
 
-/**
- * The HTTP API as an OpenAPI 3.1 document: docs/openapi.json. It is made of the operations that stand beside the routes; a
- * test compares these with the routes that there are.
- */
+/** The HTTP API as an OpenAPI 3.1 document: docs/openapi.json. It is made of the routes that answer. */
 export function openApiDocument(version: string): Part {
   const paths: Record<string, Record<string, Part>> = {}
   for (const operation of OPERATIONS)

@@ -1,3 +1,5 @@
+import type { Address } from '../hosted/addresses.ts'
+
 /** A JSON schema, draft 2020-12. `#/components/schemas/…` refers to a named one of the document. */
 export type Schema = boolean | { readonly [keyword: string]: unknown }
 
@@ -33,12 +35,10 @@ export type RefusedStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429
  */
 export type Allowed = readonly string[] | 'secret key' | 'any' | 'address' | 'open'
 
-/** One method of one route, as it is documented: docs/openapi.json is made of these. */
+/** One route, as it is documented: docs/openapi.json is made of these. */
 export interface Operation {
   readonly id: string
-  readonly method: 'get' | 'head' | 'post' | 'put' | 'delete'
-  /** As in OpenAPI: `/api/v1/runs/{id}`. */
-  readonly path: string
+  readonly at: Address
   readonly tag: string
   readonly summary: string
   readonly description?: string

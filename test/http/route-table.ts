@@ -1,6 +1,8 @@
 import { type AnyTask, type CreatedToken, task, wait } from 'waitpoint'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
 import type { TestClock, TestEngine } from 'waitpoint/testing'
+import { OPERATIONS } from '../../src/http/openapi.ts'
+import type { Operation } from '../../src/http/operation.ts'
 import { accessToken, ask, OTHER_SECRET, SECRET, stillEngine } from './requests.ts'
 
 const echo = task({ id: 'echo', run: (payload: unknown) => payload })
@@ -74,235 +76,119 @@ export interface RouteRow {
   readonly changes?: boolean
 }
 
-const TOKENS = '/api/v1/waitpoints/tokens'
-const READ_RUN: readonly Scoped[] = [
-  'admin',
-  'read:runs:$run',
-  'read:runs',
-  'read:tags:a',
-  'read:tasks:waits',
-  'read:all',
-]
-const CHANGE_RUN: readonly Scoped[] = ['admin', 'write:runs:$run']
-const WRITE_STREAM: readonly Scoped[] = ['admin', 'write:streams:$run']
-const KEYS_ONLY: readonly Scoped[] = []
-const REALTIME = '/realtime/v1'
-const SCHEDULES = '/api/v1/schedules'
-const QUEUES = '/api/v1/queues'
-
-/** Every route there is. */
-export const ROUTES: readonly RouteRow[] = [
-  { route: `POST ${TOKENS}`, path: TOKENS, body: { tags: ['new'] }, may: KEYS_ONLY, changes: true },
-  { route: `GET ${TOKENS}`, path: `${TOKENS}?page[size]=2`, may: ['admin', 'read:waitpoints', 'read:all'] },
-  {
-    route: `GET ${TOKENS}/:id`,
-    path: `${TOKENS}/$token`,
-    may: ['admin', 'read:waitpoints', 'read:waitpoints:$token', 'read:all'],
-  },
-  {
-    route: `POST ${TOKENS}/:id/complete`,
-    path: `${TOKENS}/$token/complete`,
-    body: { output: 1 },
-    may: ['admin', 'write:waitpoints:$token'],
-    changes: true,
-  },
-  {
-    route: `POST ${TOKENS}/:id/callback/:hash`,
-    path: `${TOKENS}/$token/callback/$hash`,
-    body: 1,
-    may: 'address',
-    changes: true,
-  },
-  {
-    route: 'POST /api/v1/tasks/:id/trigger',
-    path: '/api/v1/tasks/echo/trigger',
+/** What a request to a route looks like, where the address of the route does not say it. */
+const REQUESTS: Readonly<Record<string, Partial<Pick<RouteRow, 'path' | 'body' | 'changes'>>>> = {
+  createToken: { body: { tags: ['new'] }, changes: true },
+  listTokens: { path: '/api/v1/waitpoints/tokens?page[size]=2' },
+  completeToken: { body: { output: 1 }, changes: true },
+  completeTokenByUrl: { body: 1, changes: true },
+  triggerTask: {
     body: { payload: '{"json":1}', options: { payloadType: 'application/super+json', tags: ['new'] } },
-    may: ['admin', 'trigger:tasks:echo'],
     changes: true,
   },
-  {
-    route: 'POST /api/v1/idempotencyKeys/:key/reset',
-    path: '/api/v1/idempotencyKeys/keyed/reset',
-    body: { taskIdentifier: 'echo' },
-    may: KEYS_ONLY,
-    changes: true,
-  },
-  { route: 'POST /api/v3/batches', path: '/api/v3/batches', body: { runCount: 2 }, may: KEYS_ONLY },
-  {
-    route: 'POST /api/v3/batches/:id/items',
-    path: '/api/v3/batches/$batch/items',
-    body: { index: 0, task: 'echo', payload: 1 },
-    may: KEYS_ONLY,
-    changes: true,
-  },
-  {
-    route: 'GET /api/v2/batches/:id',
-    path: '/api/v2/batches/$batch',
-    may: ['admin', 'read:all', 'read:batch:$batch'],
-  },
-  { route: 'PUT /api/v2/packets/:name', path: '/api/v2/packets/payload.json', may: KEYS_ONLY },
-  {
-    route: 'PUT /api/v2/packets/:path/content/:key',
-    path: '/api/v2/packets/$packet/content/$key',
-    body: { json: 1 },
-    may: 'address',
-  },
-  { route: 'GET /api/v3/runs/:id', path: '/api/v3/runs/$run', may: READ_RUN },
-  {
-    route: 'GET /api/v1/runs',
-    path: '/api/v1/runs?filter[status]=WAITING',
-    may: ['admin', 'read:runs', 'read:all'],
-  },
-  { route: 'GET /api/v1/runs/:id/result', path: '/api/v1/runs/$run/result', may: READ_RUN },
-  { route: 'GET /api/v1/runs/:id/explanation', path: '/api/v1/runs/$run/explanation', may: KEYS_ONLY },
-  {
-    route: 'POST /api/v2/runs/:id/cancel',
-    path: '/api/v2/runs/$run/cancel',
-    may: [...CHANGE_RUN, 'cancel:runs:$run'],
-    changes: true,
-  },
-  { route: 'POST /api/v1/runs/:id/replay', path: '/api/v1/runs/$run/replay', may: CHANGE_RUN, changes: true },
-  {
-    route: 'POST /api/v1/runs/:id/tags',
-    path: '/api/v1/runs/$run/tags',
-    body: { tags: ['more'] },
-    may: CHANGE_RUN,
-    changes: true,
-  },
-  {
-    route: 'POST /api/v1/runs/:id/reschedule',
-    path: '/api/v1/runs/$delayed/reschedule',
-    body: { delay: '2h' },
-    may: ['admin', 'write:runs:$delayed'],
-    changes: true,
-  },
-  // The run does not wait for fitting code, so that it stays as it is.
-  { route: 'POST /api/v1/runs/:id/continue', path: '/api/v1/runs/$run/continue', may: CHANGE_RUN },
-  { route: 'GET /api/v1/runs/:id/metadata', path: '/api/v1/runs/$run/metadata', may: READ_RUN },
-  {
-    route: 'PUT /api/v1/runs/:id/metadata',
-    path: '/api/v1/runs/$run/metadata',
-    body: { operations: [{ type: 'append', key: 'list', value: 1 }] },
-    may: CHANGE_RUN,
-    changes: true,
-  },
-  { route: 'GET /api/v1/runs/:id/stream', path: '/api/v1/runs/$run/stream', may: READ_RUN },
-  { route: `GET ${REALTIME}/runs/:id`, path: `${REALTIME}/runs/$run`, may: READ_RUN },
-  {
-    route: `GET ${REALTIME}/runs`,
-    path: `${REALTIME}/runs?tags=a`,
-    may: ['admin', 'read:runs', 'read:tags:a', 'read:all'],
-  },
-  {
-    route: `GET ${REALTIME}/batches/:id`,
-    path: `${REALTIME}/batches/$batch`,
-    may: ['admin', 'read:runs', 'read:all', 'read:batch:$batch'],
-  },
-  {
-    route: `GET ${REALTIME}/streams/:runId/:key{.+}`,
-    path: `${REALTIME}/streams/$run/k`,
-    may: READ_RUN,
-  },
-  // HEAD is for who may write.
-  {
-    route: `GET ${REALTIME}/streams/:runId/self/:key{.+}`,
-    path: `${REALTIME}/streams/$run/self/k`,
-    may: READ_RUN,
-  },
-  {
-    route: `PUT ${REALTIME}/streams/:runId/self/:key{.+}`,
-    path: `${REALTIME}/streams/$run/self/k`,
-    may: WRITE_STREAM,
-    changes: true,
-  },
-  {
-    route: `POST ${REALTIME}/streams/:runId/self/:key{.+}`,
-    path: `${REALTIME}/streams/$run/self/k`,
-    body: { type: 'text-delta' },
-    may: WRITE_STREAM,
-    changes: true,
-  },
-  {
-    route: `GET ${REALTIME}/streams/:runId/self/:key{.+}/append`,
-    path: `${REALTIME}/streams/$run/self/k/append`,
-    may: READ_RUN,
-  },
-  {
-    route: `POST ${REALTIME}/streams/:runId/self/:key{.+}/append`,
-    path: `${REALTIME}/streams/$run/self/k/append`,
-    body: 'text',
-    may: WRITE_STREAM,
-    changes: true,
-  },
-  { route: 'POST /api/v1/auth/jwt/claims', path: '/api/v1/auth/jwt/claims', may: KEYS_ONLY },
-  {
-    route: 'POST /api/v1/auth/public-tokens',
-    path: '/api/v1/auth/public-tokens',
-    body: { scopes: ['read:runs'] },
-    may: KEYS_ONLY,
-  },
-  { route: `GET ${SCHEDULES}`, path: `${SCHEDULES}?page=1&perPage=2`, may: KEYS_ONLY },
-  {
-    route: `POST ${SCHEDULES}`,
-    path: SCHEDULES,
+  resetIdempotencyKey: { body: { taskIdentifier: 'echo' }, changes: true },
+  announceBatch: { body: { runCount: 2 } },
+  sendBatchItems: { body: { index: 0, task: 'echo', payload: 1 }, changes: true },
+  putPacket: { body: { json: 1 } },
+  listRuns: { path: '/api/v1/runs?filter[status]=WAITING' },
+  cancelRun: { changes: true },
+  replayRun: { changes: true },
+  addTags: { body: { tags: ['more'] }, changes: true },
+  rescheduleRun: { path: '/api/v1/runs/$delayed/reschedule', body: { delay: '2h' }, changes: true },
+  changeMetadata: { body: { operations: [{ type: 'append', key: 'list', value: 1 }] }, changes: true },
+  followRunsByPolling: { path: '/realtime/v1/runs?tags=a' },
+  announceStream: { changes: true },
+  writeStream: { body: { type: 'text-delta' }, changes: true },
+  appendChunk: { body: 'text', changes: true },
+  createPublicToken: { body: { scopes: ['read:runs'] } },
+  listSchedules: { path: '/api/v1/schedules?page=1&perPage=2' },
+  createSchedule: {
     body: { task: 'nightly', cron: '0 9 * * *', deduplicationKey: 'new' },
-    may: KEYS_ONLY,
     changes: true,
   },
-  { route: `GET ${SCHEDULES}/:id`, path: `${SCHEDULES}/$schedule`, may: KEYS_ONLY },
-  {
-    route: `PUT ${SCHEDULES}/:id`,
-    path: `${SCHEDULES}/$schedule`,
-    body: { task: 'nightly', cron: '0 10 * * *' },
-    may: KEYS_ONLY,
-    changes: true,
-  },
-  { route: `DELETE ${SCHEDULES}/:id`, path: `${SCHEDULES}/$schedule`, may: KEYS_ONLY, changes: true },
-  {
-    route: `POST ${SCHEDULES}/:id/activate`,
-    path: `${SCHEDULES}/$inactive/activate`,
-    may: KEYS_ONLY,
-    changes: true,
-  },
-  {
-    route: `POST ${SCHEDULES}/:id/deactivate`,
-    path: `${SCHEDULES}/$schedule/deactivate`,
-    may: KEYS_ONLY,
-    changes: true,
-  },
-  { route: 'GET /api/v1/timezones', path: '/api/v1/timezones', may: 'address' },
-  { route: `GET ${QUEUES}`, path: `${QUEUES}?page=1&perPage=2`, may: KEYS_ONLY },
-  { route: `GET ${QUEUES}/:queue`, path: `${QUEUES}/echo?type=task`, may: KEYS_ONLY },
-  {
-    route: `POST ${QUEUES}/:queue/pause`,
-    path: `${QUEUES}/echo/pause`,
-    body: { type: 'task', action: 'pause' },
-    may: KEYS_ONLY,
-    changes: true,
-  },
-  {
-    route: `POST ${QUEUES}/:queue/concurrency/override`,
-    path: `${QUEUES}/echo/concurrency/override`,
-    body: { type: 'task', concurrencyLimit: 2 },
-    may: KEYS_ONLY,
-    changes: true,
-  },
-  {
-    route: `POST ${QUEUES}/:queue/concurrency/reset`,
-    path: `${QUEUES}/limited/concurrency/reset`,
+  updateSchedule: { body: { task: 'nightly', cron: '0 10 * * *' }, changes: true },
+  deleteSchedule: { changes: true },
+  activateSchedule: { path: '/api/v1/schedules/$inactive/activate', changes: true },
+  deactivateSchedule: { changes: true },
+  listQueues: { path: '/api/v1/queues?page=1&perPage=2' },
+  retrieveQueue: { path: '/api/v1/queues/echo?type=task' },
+  pauseQueue: { body: { type: 'task', action: 'pause' }, changes: true },
+  setQueueLimit: { body: { type: 'task', concurrencyLimit: 2 }, changes: true },
+  resetQueueLimit: {
+    path: '/api/v1/queues/limited/concurrency/reset',
     body: { type: 'custom' },
-    may: KEYS_ONLY,
     changes: true,
   },
-  { route: 'GET /healthz', path: '/healthz', may: 'address' },
-  { route: 'GET /metrics', path: '/metrics', may: KEYS_ONLY },
-  // For any valid credential, the answer is that there are none.
-  ...['waitpoints/tokens/:id/wait', 'wait/duration'].map((path): RouteRow => ({
-    route: `POST /engine/v1/runs/:run/${path}`,
-    path: `/engine/v1/runs/$run/${path.replace(':id', '$token')}`,
-    may: Object.keys(SCOPES) as Scoped[],
-  })),
-]
+}
+
+/** What stands in a path for one of its parts, by the part and what is before it. */
+const PARTS: Readonly<Record<string, string>> = {
+  'tokens/:id': '$token',
+  ':hash': '$hash',
+  'runs/:id': '$run',
+  'runs/:run': '$run',
+  ':runId': '$run',
+  'tasks/:id': 'echo',
+  'batches/:id': '$batch',
+  'schedules/:id': '$schedule',
+  ':queue': 'echo',
+  'packets/:name': 'payload.json',
+  'packets/:path': '$packet',
+  'content/:key': '$key',
+  'idempotencyKeys/:key': 'keyed',
+  ':key{.+}': 'k',
+}
+
+function pathOf(at: string): string {
+  const [, path = ''] = at.split(' ')
+  return path.replace(/(?<=(\w+)\/):\w+(?:\{\.\+\})?/g, (part, before: string) => {
+    const text = PARTS[`${before}/${part}`] ?? PARTS[part]
+    if (text === undefined) throw new Error(`test/http/route-table.ts: what stands for ${part} in ${at}?`)
+    return text
+  })
+}
+
+/** The scopes with which a route may be asked, as its operation says, for what a path names. */
+function mayAsk({ at, allowed }: Operation, path: string): RouteRow['may'] {
+  if (allowed === 'address' || allowed === 'open') return 'address'
+  if (allowed === 'secret key') return []
+  const names = Object.keys(SCOPES) as Scoped[]
+  if (allowed === 'any') return names
+  const ids = idsOf(at, path)
+  const accesses = allowed.flatMap((scope) => {
+    const id = /<(\w+)>/.exec(scope)?.[1]
+    if (id === undefined) return [scope]
+    return ids[id] === undefined ? [] : [scope.replace(/<\w+>/, ids[id])]
+  })
+  return names.filter((name) =>
+    SCOPES[name].some((scope) => accesses.some((access) => grants(scope, access))),
+  )
+}
+
+/** What the scopes of a route are about: parts of its path, and the task and the tag of the run that it names. */
+function idsOf(at: string, path: string): Readonly<Record<string, string>> {
+  const pattern = (at.split(' ')[1] ?? '').replace(/:(\w+)(\{\.\+\})?/g, '(?<$1>[^?]+)')
+  const { groups = {} } = new RegExp(`^${pattern}(?:$|\\?)`).exec(path) ?? {}
+  const ofRun = path.includes('/$run') ? { task: 'waits', tag: 'a' } : {}
+  return { ...groups, ...ofRun, ...(path.includes('tags=a') ? { tag: 'a' } : {}) }
+}
+
+function grants(scope: string, access: string): boolean {
+  if (scope === 'admin') return true
+  const [action, type, id] = scope.split(':')
+  const [wantedAction, wantedType, wantedId] = access.split(':')
+  if (action !== wantedAction || (type !== wantedType && type !== 'all')) return false
+  return id === undefined || id === wantedId
+}
+
+/** Every route there is. HEAD is asked of GET: it is for who may write. */
+export const ROUTES: readonly RouteRow[] = OPERATIONS.filter(({ method }) => method !== 'head').map(
+  (operation) => {
+    const { id, at } = operation
+    const { path = pathOf(at), ...rest } = REQUESTS[id] ?? {}
+    return { route: at, path, ...rest, may: mayAsk(operation, path) }
+  },
+)
 
 /** What a request with this credential is answered: let through, or one of these. */
 export function expected({ may }: RouteRow, credential: Credential): 'through' | 401 | 403 {

@@ -1,7 +1,12 @@
 import { Hono } from 'hono'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createEngine } from 'waitpoint'
+import { kernelOf } from '../../src/core/engine.ts'
+import { Gate } from '../../src/http/access/gate.ts'
+import { readLimits } from '../../src/http/limits.ts'
 import { refusalOf } from '../../src/http/refusal.ts'
-import { addRoute } from '../../src/http/route.ts'
+import { addRoutes, group, route } from '../../src/http/route.ts'
+import type { RouteContext } from '../../src/http/route-context.ts'
 import { request } from './requests.ts'
 
 function appWith(add: (app: Hono) => void): Hono {
@@ -14,14 +19,28 @@ function appWith(add: (app: Hono) => void): Hono {
   return app
 }
 
-describe('addRoute', () => {
+const SAID = { id: 'x', tag: 'X', summary: 'X', answers: {}, allowed: 'open' } as const
+
+describe('addRoutes', () => {
+  const engine = createEngine({ tasks: [] })
+  const gate = new Gate(kernelOf(engine), readLimits())
   const app = appWith((each) => {
-    addRoute(each, '/plain/:id', {
-      GET: (c) => c.text(`got ${c.req.param('id')}`),
-      PUT: (c) => c.text('put'),
-    })
-    addRoute(each, '/open', { anyOrigin: true, POST: (c) => c.text('posted') })
+    const routes = group(
+      [
+        route('GET /plain/:id', SAID, () => (c) => c.text(`got ${c.req.param('id')}`)),
+        route('POST /open', { ...SAID, anyOrigin: true }, () => (c) => c.text('posted')),
+        route('PUT /plain/:id', SAID, () => (c) => c.text('put')),
+        route('GET /long/:key{.+}', SAID, () => (c) => c.text(`key ${c.req.param('key')}`)),
+        route('GET /long/of/:key{.+}', SAID, () => (c) => c.text(`of ${c.req.param('key')}`)),
+        route('HEAD /long/of/:key{.+}', SAID, () => (c) => c.body(null, 204)),
+      ],
+      (context) => context,
+    )
+    // None of these needs another part of a handler.
+    const context = { gate } as RouteContext
+    addRoutes(each, routes.serve(context), context)
   })
+  afterAll(() => engine.close())
 
   it('answers by method, HEAD like GET', async () => {
     for (const [method, text] of [
@@ -32,6 +51,17 @@ describe('addRoute', () => {
       const answer = await app.fetch(request('http://x/plain/1', { method }))
       expect([answer.status, await answer.text()]).toEqual([200, text])
     }
+  })
+
+  it('looks at the longer path first, and has an answer to HEAD of its own where there is one', async () => {
+    const ask = async (path: string, method = 'GET'): Promise<readonly [number, string]> => {
+      const answer = await app.fetch(request(`http://x/long/${path}`, { method }))
+      return [answer.status, await answer.text()]
+    }
+    expect(await ask('a/b')).toEqual([200, 'key a/b'])
+    expect(await ask('of/a/b')).toEqual([200, 'of a/b'])
+    expect(await ask('of/a/b', 'HEAD')).toEqual([204, ''])
+    expect(await ask('a/b', 'HEAD')).toEqual([200, ''])
   })
 
   it.each(['POST', 'PATCH', 'DELETE', 'OPTIONS'])('refuses any other: %s', async (method) => {

@@ -1,5 +1,5 @@
 import { show } from '../../primitives/require.ts'
-import type { JsonObject } from './json-body.ts'
+import { type JsonObject, readJsonObject } from './json-body.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
@@ -46,6 +46,21 @@ export interface ReadOptions {
   readonly what: string
   /** Advice for an option that is not supported. */
   readonly instead: string
+}
+
+/**
+ * A body of these members, or of some.
+ *
+ * @throws Refusal 400 for any other member; 413 beyond so many bytes.
+ */
+export async function readServiceBody(
+  request: Request,
+  bytes: number,
+  { names, what }: Omit<ReadOptions, 'instead'>,
+): Promise<JsonObject> {
+  const body = await readJsonObject(request, bytes)
+  checkServiceOptions(body, { names, what, instead: `use ${names.join(', ')}` })
+  return body
 }
 
 /**

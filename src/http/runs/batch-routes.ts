@@ -1,4 +1,3 @@
-import type { Hono } from 'hono'
 import type { RunStore } from '../../contract/storage.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { show } from '../../primitives/require.ts'
@@ -9,10 +8,10 @@ import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
 import { readLines } from '../requests/ndjson-body.ts'
 import { Refusal } from '../refusal.ts'
-import { addRoute } from '../route.ts'
-import type { RouteContext } from '../route-context.ts'
+import { type Route, route } from '../route.ts'
+import { ACCESS_HEADERS, COUNT, FLAG, json, named, object, type Parameter, TEXT } from '../operation.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
-import type { SentRun, TriggerSent } from './sent.ts'
+import type { SentRun, TriggerParts } from './sent.ts'
 
 const ANNOUNCED: ReadOptions = {
   names: ['runCount', 'idempotencyKey'],
@@ -20,72 +19,106 @@ const ANNOUNCED: ReadOptions = {
   instead: 'use runCount and idempotencyKey',
 }
 
-/**
- * Routes for batches: a client announces a batch, then sends its runs, one JSON line for each. For secret keys only.
- */
-export function addBatchRoutes(app: Hono, context: RouteContext, trigger: TriggerSent): void {
-  addAnnouncing(app, context)
-  addSending(app, context, trigger)
-}
+const BATCH: Parameter = { name: 'id', in: 'path', description: 'The id of the batch: `batch_…`.' }
 
-function addAnnouncing(app: Hono, { gate, limits, kernel, batches }: RouteContext): void {
-  const { credentials, host } = kernel
-
-  addRoute(app, '/api/v3/batches', {
-    POST: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      caller.requireSecretKey()
-      const asked = readAnnouncement(await readJsonObject(c.req.raw, limits.otherBytes), limits)
-      const { batch, isCached } = batches.announce({ ...asked, credential: caller.credential })
-      const { id, runCount, idempotencyKey, createdAt: from } = batch
-      const token = credentials.publicAccessToken([`read:batch:${id}`], { from })
-      return c.json({ id, runCount, isCached, idempotencyKey }, 200, accessTokenHeaders(token))
+/** Routes for batches: a client announces a batch, then sends its runs, one JSON line for each. */
+export const BATCH_ROUTES: readonly Route<TriggerParts>[] = [
+  route(
+    'POST /api/v3/batches',
+    {
+      id: 'announceBatch',
+      tag: 'Triggering',
+      summary: 'Announce a batch of runs',
+      allowed: 'secret key',
+      body: {
+        required: true,
+        content: json(object({ runCount: { type: 'integer', minimum: 1 } }, { idempotencyKey: TEXT })),
+      },
+      answers: {
+        200: {
+          description: 'The batch.',
+          headers: ACCESS_HEADERS,
+          content: json(object({ id: TEXT, runCount: COUNT, isCached: FLAG }, { idempotencyKey: TEXT })),
+        },
+      },
     },
-  })
-
-  addRoute(app, '/api/v2/batches/:id', {
-    GET: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      const id = c.req.param('id')
-      caller.require({ action: 'read', type: 'batch', id })
-      return c.json(await batchJson(await batches.require(id), host.storage.runs))
+    ({ limits, kernel: { credentials }, batches }) =>
+      async (c, { credential }) => {
+        const asked = readAnnouncement(await readJsonObject(c.req.raw, limits.otherBytes), limits)
+        const { batch, isCached } = batches.announce({ ...asked, credential })
+        const { id, runCount, idempotencyKey, createdAt: from } = batch
+        const token = credentials.publicAccessToken([`read:batch:${id}`], { from })
+        return c.json({ id, runCount, isCached, idempotencyKey }, 200, accessTokenHeaders(token))
+      },
+  ),
+  route(
+    'POST /api/v3/batches/:id/items',
+    {
+      id: 'sendBatchItems',
+      tag: 'Triggering',
+      summary: 'Send the runs of a batch',
+      description:
+        'One line of JSON for each run: `{ "index", "task", "payload", "options" }`, with `payload` and `options` as in a trigger. An `index` that was sent before adds nothing.',
+      allowed: 'secret key',
+      parameters: [BATCH],
+      body: { required: true, content: { 'application/x-ndjson': TEXT } },
+      answers: {
+        200: {
+          description: '`sealed` says whether all runs have come.',
+          content: json(
+            object(
+              { id: TEXT, itemsAccepted: COUNT, itemsDeduplicated: COUNT, sealed: FLAG },
+              { enqueuedCount: COUNT, expectedCount: COUNT },
+            ),
+          ),
+        },
+      },
+      refused: [404, 422],
     },
-  })
-}
-
-function addSending(app: Hono, context: RouteContext, trigger: TriggerSent): void {
-  const { gate, limits, kernel, batches, turns } = context
-  const { publisher } = kernel
-
-  addRoute(app, '/api/v3/batches/:id/items', {
-    POST: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      caller.requireSecretKey()
-      const batch = await batches.require(c.req.param('id'))
-      let [accepted, known] = [0, 0]
-      const isPublished = c.req.header('trigger-version') !== undefined
-      for await (const lines of readLines(c.req.raw, limits.triggerBytes, turns)) {
-        for (const line of lines) {
-          const { place, run } = readItem(line, batch)
-          const added = await batch.add(
-            place,
-            async () => (await trigger(caller, { ...run, isPublished, batchId: batch.id })).id,
-          )
-          if (added === undefined) known += 1
-          else {
-            accepted += 1
-            // Subscribers of the batch could not see that the run belongs to it when the run was stored.
-            publisher.wake(added)
+    ({ limits, kernel: { publisher }, batches, turns, trigger }) =>
+      async (c, caller) => {
+        const batch = await batches.require(c.req.param('id'))
+        let [accepted, known] = [0, 0]
+        const isPublished = c.req.header('trigger-version') !== undefined
+        for await (const lines of readLines(c.req.raw, limits.triggerBytes, turns)) {
+          for (const line of lines) {
+            const { place, run } = readItem(line, batch)
+            const added = await batch.add(
+              place,
+              async () => (await trigger(caller, { ...run, isPublished, batchId: batch.id })).id,
+            )
+            if (added === undefined) known += 1
+            else {
+              accepted += 1
+              // Subscribers of the batch could not see that the run belongs to it when the run was stored.
+              publisher.wake(added)
+            }
           }
         }
-      }
-      await batches.keep(batch)
-      const { id, isSealed: sealed, size, runCount } = batch
-      const missing = sealed ? {} : { enqueuedCount: size, expectedCount: runCount }
-      return c.json({ id, itemsAccepted: accepted, itemsDeduplicated: known, sealed, ...missing })
+        await batches.keep(batch)
+        const { id, isSealed: sealed, size, runCount } = batch
+        const missing = sealed ? {} : { enqueuedCount: size, expectedCount: runCount }
+        return c.json({ id, itemsAccepted: accepted, itemsDeduplicated: known, sealed, ...missing })
+      },
+  ),
+  route(
+    'GET /api/v2/batches/:id',
+    {
+      id: 'retrieveBatch',
+      tag: 'Triggering',
+      summary: 'Read a batch',
+      description:
+        'A batch is stored once all its runs have come. Before that it is known by the handler that it was announced to.',
+      allowed: ['read:batch:<id>'],
+      parameters: [BATCH],
+      answers: { 200: { description: 'The batch.', content: json(named('Batch')) } },
+      refused: [404],
     },
-  })
-}
+    ({ kernel, batches }) =>
+      async (c) =>
+        c.json(await batchJson(await batches.require(c.req.param('id')), kernel.host.storage.runs)),
+  ),
+]
 
 function readAnnouncement(
   body: JsonObject,

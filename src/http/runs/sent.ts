@@ -21,6 +21,12 @@ export interface SentRun {
   readonly batchId?: string
 }
 
+/** What the routes that trigger runs share. */
+export interface TriggerParts extends RouteContext {
+  readonly packets: PacketStore
+  readonly trigger: TriggerSent
+}
+
 export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<unknown>>
 
 /** Triggers a run as the client sent it, with its payload if that was sent ahead. */

@@ -1,12 +1,23 @@
-import type { Context, Hono } from 'hono'
+import type { Context } from 'hono'
 import { RUNS_TOPIC } from '../../core/changes/publisher.ts'
-import type { Access } from '../access/scope.ts'
+import { FOLLOW_RUN_BY_POLLING_ADDRESS } from '../../hosted/addresses.ts'
 import { BatchRuns } from './batch-runs.ts'
 import type { Caller } from '../access/caller.ts'
 import { LiveRequest } from '../live-request.ts'
 import { LongPoll } from '../events/long-poll.ts'
+import {
+  FLAG,
+  json,
+  JSON_OBJECT,
+  arrayOf,
+  named,
+  object,
+  type OperationGroup,
+  type Parameter,
+  TEXT,
+} from '../operation.ts'
 import { findReadableRun } from '../runs/access.ts'
-import { addRoute } from '../route.ts'
+import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { RunReads } from './run-reads.ts'
 import type { RunSet } from './run-set.ts'
@@ -17,56 +28,134 @@ import { ShapeLog } from './log.ts'
 import { type ShapeOffset, ShapeRequest } from './request.ts'
 import { TaggedRuns } from './tagged-runs.ts'
 
-/** Routes for the long-poll protocol of the published client: one run, the runs with some tags, the runs of a batch. */
-export function addShapeRoutes(app: Hono, context: RouteContext): void {
-  addRunShape(app, context)
-  addRunSetShapes(app, context)
+interface ShapeParts extends RouteContext {
+  readonly log: ShapeLog
+  readonly reads: RunReads
 }
 
-function addRunShape(app: Hono, context: RouteContext): void {
-  addRoute(app, '/realtime/v1/runs/:id', {
-    anyOrigin: true,
-    GET: async (c) => {
-      const caller = await context.gate.enter(c.req.raw)
+const PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'live',
+    in: 'query',
+    description: '`true` waits for a change, for some 20 seconds; else the answer is what there is.',
+    schema: FLAG,
+  },
+  { name: 'offset', in: 'query', description: '`electric-offset` of the last answer; `-1` at first.' },
+  { name: 'handle', in: 'query', description: '`electric-handle` of the last answer.' },
+  { name: 'skipColumns', in: 'query', description: 'Columns that are not wanted.', isList: true },
+  {
+    name: 'x-trigger-electric-version',
+    in: 'header',
+    description: 'Sent by newer clients; without it the answer also has the headers that older ones read.',
+  },
+]
+const ROWS = {
+  description: 'The rows that are new, then a message that these are all.',
+  headers: {
+    'electric-offset': 'Where to go on.',
+    'electric-handle': 'Which rows these are.',
+  },
+  content: json(named('ShapeMessages')),
+}
+const PROTOCOL =
+  'The long-poll protocol of the published client and its React hooks. For other programs there is `/api/v1/runs/{id}/stream`.'
+
+const routes: readonly Route<ShapeParts>[] = [
+  route(
+    FOLLOW_RUN_BY_POLLING_ADDRESS,
+    {
+      id: 'followRunByPolling',
+      tag: 'Following',
+      summary: 'Follow a run by long polls',
+      description: `${PROTOCOL} A run that does not exist has no rows until it does.`,
+      allowed: ['read:runs:<id>', 'read:tasks:<task>', 'read:tags:<tag>'],
+      anyOrigin: true,
+      parameters: [{ name: 'id', in: 'path', description: 'The id of the run.' }, ...PARAMETERS],
+      answers: { 200: ROWS },
+      refused: [400],
+    },
+    (context) => async (c, caller) => {
       const id = c.req.param('id')
       const shape = new RunShape(id, () => findReadableRun(context, caller, id))
       return answerShape(c, context, { shape, caller, topic: id })
     },
-  })
+  ),
+  route(
+    'GET /realtime/v1/runs',
+    {
+      id: 'followRunsByPolling',
+      tag: 'Following',
+      summary: 'Follow the newest runs with some tags by long polls',
+      description: PROTOCOL,
+      allowed: ['read:runs', 'read:tags:<tag>'],
+      anyOrigin: true,
+      parameters: [
+        { name: 'tags', in: 'query', description: 'Runs with all of these tags.', isList: true },
+        {
+          name: 'createdAt',
+          in: 'query',
+          description: 'Created within this duration until now; `24h` by default.',
+        },
+        ...PARAMETERS,
+      ],
+      answers: { 200: ROWS },
+      refused: [400],
+    },
+    (parts) => async (c, caller) => {
+      const set = new TaggedRuns(parts.kernel, new URL(c.req.url))
+      const tags = set.tags.map((id) => ({ action: 'read', type: 'tags', id }))
+      caller.require({ action: 'read', type: 'runs' }, ...tags)
+      return followSet(c, parts, { caller, set })
+    },
+  ),
+  route(
+    'GET /realtime/v1/batches/:id',
+    {
+      id: 'followBatchByPolling',
+      tag: 'Following',
+      summary: 'Follow the runs of a batch by long polls',
+      description: PROTOCOL,
+      allowed: ['read:runs', 'read:batch:<id>'],
+      anyOrigin: true,
+      parameters: [{ name: 'id', in: 'path', description: 'The id of the batch.' }, ...PARAMETERS],
+      answers: { 200: ROWS },
+      refused: [400, 404],
+    },
+    (parts) => async (c, caller) =>
+      followSet(c, parts, {
+        caller,
+        set: new BatchRuns(parts.kernel, await parts.batches.require(c.req.param('id'))),
+      }),
+  ),
+]
+
+const schemas: OperationGroup['schemas'] = {
+  ShapeMessages: arrayOf({
+    anyOf: [
+      object({ key: TEXT, value: JSON_OBJECT, headers: object({ operation: TEXT }) }),
+      object({ headers: object({ control: TEXT }) }),
+    ],
+  }),
 }
 
-function addRunSetShapes(app: Hono, context: RouteContext): void {
-  const { gate, kernel, batches, turns } = context
-  const [log, reads] = [new ShapeLog(), new RunReads(kernel)]
-  const follow = (c: Context, caller: Caller, set: RunSet): Promise<Response> => {
-    const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
-    const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.host.made('shape').id
-    const shape = new RunSetShape({ kernel, log, reads, set, turns, handle })
-    return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
-  }
+/** Routes for the long-poll protocol of the published client: one run, the runs with some tags, the runs of a batch. */
+export const SHAPE_ROUTES: RouteGroup = group(
+  routes,
+  (context) => ({ ...context, log: new ShapeLog(), reads: new RunReads(context.kernel) }),
+  schemas,
+)
 
-  addRoute(app, '/realtime/v1/runs', {
-    anyOrigin: true,
-    GET: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      const set = new TaggedRuns(kernel, new URL(c.req.url))
-      caller.require(ALL_RUNS, ...set.tags.map(readTag))
-      return follow(c, caller, set)
-    },
-  })
-
-  addRoute(app, '/realtime/v1/batches/:id', {
-    anyOrigin: true,
-    GET: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      const id = c.req.param('id')
-      caller.require(ALL_RUNS, { action: 'read', type: 'batch', id })
-      return follow(c, caller, new BatchRuns(kernel, await batches.require(id)))
-    },
-  })
+function followSet(
+  c: Context,
+  { log, reads, ...context }: ShapeParts,
+  { caller, set }: { readonly caller: Caller; readonly set: RunSet },
+): Promise<Response> {
+  const { kernel, turns } = context
+  const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
+  const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.host.made('shape').id
+  const shape = new RunSetShape({ kernel, log, reads, set, turns, handle })
+  return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
 }
-
-const ALL_RUNS: Access = { action: 'read', type: 'runs' }
 
 interface Shape {
   all(): Promise<ShapeChanges>
@@ -106,8 +195,4 @@ async function answerShape(
   } finally {
     close()
   }
-}
-
-function readTag(tag: string): Access {
-  return { action: 'read', type: 'tags', id: tag }
 }

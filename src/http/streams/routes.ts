@@ -1,104 +1,343 @@
-import type { Context, Hono } from 'hono'
-import { isFinal } from '../../contract/run-states.ts'
-import { readPages } from '../../core/reading/stream-pages.ts'
-import type { Caller } from '../access/caller.ts'
+import type { Context } from 'hono'
+import { checkKey } from '../../api/stream.ts'
+import { followStreams } from '../../core/reading/followed-streams.ts'
+import { followRunAlone } from '../../core/reading/subscription.ts'
+import { FOLLOW_RUN_ADDRESS, READ_STREAM_ADDRESS, WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
+import { messageOf } from '../../primitives/message.ts'
 import { eventResponse } from '../events/response.ts'
+import { EVENTS, FLAG, json, object, type Parameter, TEXT } from '../operation.ts'
 import { Refusal } from '../refusal.ts'
-import { addRoute } from '../route.ts'
+import { checkAnnouncedLength, readBody } from '../requests/body.ts'
+import { readLines } from '../requests/ndjson-body.ts'
+import { decodeText } from '../requests/text.ts'
+import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { requireReadableRun } from '../runs/access.ts'
-import { streamEvents } from './events.ts'
+import { OutsideWriter } from './outside-writer.ts'
+import { readStream } from './read.ts'
+import { RunCursor } from './run-cursor.ts'
+import { runEvents } from './run-events.ts'
 
-const MOST_IDLE_SECONDS = 600
+/** The longest line, and so the longest chunk, in a body of many chunks. */
+const LINE_BYTES = 1_024 * 1_024
+/** The longest key of a stream that is begun from outside, and the longest name of a part or a client, in characters. */
+const LONGEST_NAME = 256
+/** The only version of the write protocol. */
+const VERSION = { version: 'v1' }
 
-/** Routes that read the streams of a run: one stream as server-sent events. */
-export function addStreamRoutes(app: Hono, context: RouteContext): void {
-  addRoute(app, '/realtime/v1/streams/:runId/:key{.+}', {
-    anyOrigin: true,
-    GET: async (c) => {
-      const caller = await context.gate.enter(c.req.raw)
-      return readStream(c, context, { caller, id: c.req.param('runId'), key: c.req.param('key') })
+interface StreamParts extends RouteContext {
+  readonly writer: OutsideWriter
+}
+
+const RUN: Parameter = { name: 'runId', in: 'path', description: 'The id of the run.' }
+const KEY: Parameter = { name: 'key', in: 'path', description: 'The key of the stream; it may have slashes.' }
+const READ_RUN = ['read:runs:<runId>', 'read:tasks:<task>', 'read:tags:<tag>']
+const WRITE_STREAMS = ['write:streams:<runId>']
+const READING: readonly Parameter[] = [
+  {
+    name: 'startIndex',
+    in: 'query',
+    description:
+      'The number of the first chunk. A reader that goes on after `last-event-id` is told if the attempt was lost there; one that begins there is not.',
+    schema: { type: 'integer', minimum: 0, default: 0 },
+  },
+  {
+    name: 'last-event-id',
+    in: 'header',
+    description: 'The number of the last chunk that was read; reading goes on after it.',
+  },
+  {
+    name: 'x-trigger-stream-start',
+    in: 'header',
+    description: '`latest` starts after the chunks that there are.',
+  },
+  {
+    name: 'timeout-seconds',
+    in: 'header',
+    description: 'Ends the answer after so long without a chunk.',
+    schema: { type: 'integer', minimum: 1, maximum: 600 },
+  },
+]
+const EVENTS_OF_ONE = {
+  description:
+    'One event for each chunk: its number as `id`, its JSON text as `data`. The answer ends after the last chunk; an event `error` says why a stream ended early.',
+  content: EVENTS,
+}
+const CLIENT: Parameter = {
+  name: 'x-client-id',
+  in: 'header',
+  description: 'A name for the writer; the chunks of each are counted from 0, over all attempts of the run.',
+}
+const WRITTEN = { description: 'Stored.', content: json(object({ ok: FLAG })) }
+const WRITING =
+  'Only the process that executes the run can write: 409 in another one, 400 for a run that has ended, 422 for one stream too many.'
+
+const routes: readonly Route<StreamParts>[] = [
+  // Readable without a client library: see docs/in-the-browser.md.
+  route(
+    FOLLOW_RUN_ADDRESS,
+    {
+      id: 'followRun',
+      tag: 'Following',
+      summary: 'Follow a run and its streams as server-sent events',
+      description:
+        'Events `run` with `{ "type", "run" }` and `chunk` with `{ "type", "chunk", "attempt", "sequence" }`, to the end of the run. A `run` event with the attempt of a chunk, or a later one, comes before it. The id of an event has the number of the next chunk for each key: `draft=12&log=3`. The last one ends with `;end`; 204 for a reader that has seen it.',
+      allowed: ['read:runs:<id>', 'read:tasks:<task>', 'read:tags:<tag>'],
+      mayHaveTokenInUrl: true,
+      anyOrigin: true,
+      parameters: [
+        { name: 'id', in: 'path', description: 'The id of the run.' },
+        { name: 'last-event-id', in: 'header', description: 'The id of the last event that was read.' },
+        { name: 'lastEventId', in: 'query', description: 'Instead of the header.' },
+        {
+          name: 'ids',
+          in: 'query',
+          description:
+            '`none`: events have no id, and an event `end` is the last one. For readers that make the id from `type` and `sequence`.',
+          schema: { const: 'none' },
+        },
+        {
+          name: 'streams',
+          in: 'query',
+          description: '`none`: the run alone, without events `chunk`.',
+          schema: { const: 'none' },
+        },
+      ],
+      answers: {
+        200: { description: 'The events.', content: EVENTS },
+        204: { description: 'All was read.' },
+      },
+      refused: [400, 404],
     },
-  })
+    (context) => async (c, caller) => {
+      const cursor = readCursor(c.req.header('last-event-id') ?? c.req.query('lastEventId') ?? '')
+      const hasIds = !isNone(c.req.query('ids'), 'ids')
+      const hasStreams = !isNone(c.req.query('streams'), 'streams')
+      const { id, streams } = await requireReadableRun(context, caller, c.req.param('id'))
+      cursor.keepOnly(streams)
+      // An `EventSource` reconnects after the end. This status stops it.
+      if (cursor.isAtEnd) return c.body(null, 204)
+      const { kernel } = context
+      const parts = hasStreams ? followStreams(kernel, id, cursor.positions) : followRunAlone(kernel, id)
+      return eventResponse(c, context, {
+        texts: runEvents(parts, { cursor, caller, hasIds }),
+        leave: () => parts.return(),
+        caller,
+      })
+    },
+  ),
+  route(
+    READ_STREAM_ADDRESS,
+    {
+      id: 'readStream',
+      tag: 'Streams',
+      summary: 'Read one stream of a run as server-sent events',
+      allowed: READ_RUN,
+      anyOrigin: true,
+      parameters: [RUN, KEY, ...READING],
+      answers: { 200: EVENTS_OF_ONE },
+      refused: [400, 404],
+    },
+    (context) => (c, caller) =>
+      readStream(c, context, { caller, id: c.req.param('runId'), key: c.req.param('key') }),
+  ),
+  route(
+    'GET /realtime/v1/streams/:runId/self/:key{.+}',
+    {
+      id: 'readSelfStream',
+      tag: 'Streams',
+      summary: 'Read the stream with the key `self/{key}`',
+      allowed: READ_RUN,
+      parameters: [RUN, KEY, ...READING],
+      answers: { 200: EVENTS_OF_ONE },
+      refused: [400, 404],
+    },
+    (context) => (c, caller) =>
+      readStream(c, context, { caller, id: c.req.param('runId'), key: `self/${c.req.param('key')}` }),
+  ),
+  route(
+    'HEAD /realtime/v1/streams/:runId/self/:key{.+}',
+    {
+      id: 'lastChunk',
+      tag: 'Streams',
+      summary: 'Ask how far a writer has got',
+      description: WRITING,
+      allowed: WRITE_STREAMS,
+      parameters: [RUN, KEY, CLIENT],
+      answers: {
+        200: {
+          description: 'In the header.',
+          headers: {
+            'x-last-chunk-index': 'The number of the last stored chunk of this writer; -1 for none.',
+          },
+        },
+      },
+      refused: [400, 404, 409, 422],
+    },
+    ({ writer }) =>
+      async (c) => {
+        const [runId, key] = writtenStream(c)
+        const last = await writer.lastIndex(runId, key, clientOf(c))
+        return c.body(null, 200, { 'x-last-chunk-index': `${last}` })
+      },
+  ),
+  route(
+    'PUT /realtime/v1/streams/:runId/self/:key{.+}',
+    {
+      id: 'announceStream',
+      tag: 'Streams',
+      summary: 'List a stream on the run before its first chunk',
+      description: WRITING,
+      allowed: WRITE_STREAMS,
+      parameters: [RUN, KEY],
+      answers: { 202: { description: 'Listed.', content: json(object({ version: { const: 'v1' } })) } },
+      refused: [400, 404, 409, 422],
+    },
+    ({ writer }) =>
+      async (c) => {
+        const [runId, key] = writtenStream(c)
+        await writer.announce(runId, key)
+        return c.json(VERSION, 202)
+      },
+  ),
+  route(
+    WRITE_STREAM_ADDRESS,
+    {
+      id: 'writeStream',
+      tag: 'Streams',
+      summary: 'Write chunks to a stream, a line of JSON for each',
+      description: WRITING,
+      allowed: WRITE_STREAMS,
+      parameters: [
+        RUN,
+        KEY,
+        CLIENT,
+        {
+          name: 'x-resume-from-chunk',
+          in: 'header',
+          description:
+            'The number of the first chunk in the body. Chunks that were written before add nothing.',
+          schema: { type: 'integer', minimum: 0 },
+        },
+      ],
+      body: { required: true, content: { 'application/x-ndjson': TEXT } },
+      answers: { 200: WRITTEN },
+      refused: [404, 409, 422],
+    },
+    ({ writer, turns }) =>
+      async (c) => {
+        const [runId, key] = writtenStream(c)
+        const resumeFrom = c.req.header('x-resume-from-chunk')
+        const isNumbered = resumeFrom !== undefined || c.req.header('x-client-id') !== undefined
+        const clientId = isNumbered ? clientOf(c) : undefined
+        const batches = readLines(c.req.raw, LINE_BYTES, turns)
+        await writer.write(runId, key, { clientId, from: readIndex(resumeFrom), batches })
+        return c.json({ ok: true })
+      },
+  ),
+  route(
+    'GET /realtime/v1/streams/:runId/self/:key{.+}/append',
+    {
+      id: 'readSelfAppendStream',
+      tag: 'Streams',
+      summary: 'Read the stream with the key `self/{key}/append`',
+      allowed: READ_RUN,
+      parameters: [RUN, KEY, ...READING],
+      answers: { 200: EVENTS_OF_ONE },
+      refused: [400, 404],
+    },
+    (context) => (c, caller) =>
+      readStream(c, context, { caller, id: c.req.param('runId'), key: `self/${c.req.param('key')}/append` }),
+  ),
+  route(
+    'POST /realtime/v1/streams/:runId/self/:key{.+}/append',
+    {
+      id: 'appendChunk',
+      tag: 'Streams',
+      summary: 'Append one chunk of text to a stream',
+      description: WRITING,
+      allowed: WRITE_STREAMS,
+      parameters: [
+        RUN,
+        KEY,
+        {
+          name: 'x-part-id',
+          in: 'header',
+          description: 'A name for this chunk; sent again under it, it adds nothing.',
+        },
+      ],
+      body: { required: true, content: { 'text/plain': TEXT, 'application/json': TEXT } },
+      answers: { 200: WRITTEN },
+      refused: [404, 409, 422],
+    },
+    ({ writer, limits }) =>
+      async (c) => {
+        const [runId, key] = writtenStream(c)
+        const partId = shortHeader(c, 'X-Part-Id')
+        checkAnnouncedLength(c.req.raw, limits.chunkBytes)
+        const chunk = decodeText(await readBody(c.req.raw, limits.chunkBytes), c.req.header('content-type'))
+        await writer.append(runId, key, { chunk, partId })
+        return c.json({ ok: true })
+      },
+  ),
+]
+
+/** Routes for the streams of runs: follow a run with all of them, read one, and write to those of runs that execute in this process. */
+export const STREAM_ROUTES: RouteGroup = group(routes, (context) => ({
+  ...context,
+  writer: new OutsideWriter(context.kernel, context.limits),
+}))
+
+/** Whether a parameter leaves out something of the events. */
+function isNone(value: string | undefined, name: string): boolean {
+  if (value === undefined || value === 'none') return value === 'none'
+  throw new Refusal(400, `Cannot use ${name} ${JSON.stringify(value.slice(0, 100))}: it must be none`)
 }
 
-interface StreamRequest {
-  readonly caller: Caller
-  readonly id: string
-  readonly key: string
-}
-
-/**
- * Answers with a stream of a run.
- *
- * @throws Refusal 400, 403 or 404.
- */
-export async function readStream(
-  c: Context,
-  context: RouteContext,
-  { caller, id, key }: StreamRequest,
-): Promise<Response> {
-  const { kernel } = context
-  const idleMs = readIdleMs(c.req.header('timeout-seconds'))
-  const lastId = readLastId(c.req.header('last-event-id'))
-  const start = readStart(c.req.query('startIndex'))
-  await requireReadableRun(context, caller, id)
-  const isLatest = lastId === undefined && c.req.header('x-trigger-stream-start') === 'latest'
-  const from = isLatest ? await tailOf(context, { id, key }) : lastId === undefined ? start : lastId + 1
-  // A reader that begins at `startIndex` has not been cut off there.
-  const pages = readPages(kernel, { runId: id, key, from, isResumed: from !== start })
-  const takesAllForChunks = c.req.header('trigger-version') !== undefined
-  const texts = streamEvents({ key, pages, takesAllForChunks })
-  return eventResponse(c, context, {
-    texts,
-    leave: () => pages.return(),
-    idleMs,
-    caller,
-  })
-}
-
-/** The sequence of the next chunk to be written. */
-async function tailOf(
-  { kernel }: RouteContext,
-  { id, key }: { readonly id: string; readonly key: string },
-): Promise<number> {
-  const { host, streams } = kernel
-  const read = await kernel.read(async () => {
-    const run = await host.storage.runs.get(id)
-    const isOver = run === undefined || isFinal(run.status)
-    return streams.read({ runId: id, key, from: 0, limit: 1 }, { isOver, attempt: undefined })
-  })
-  return read?.stream.next ?? 0
-}
-
-/** The sequence after which a reader continues. The published client sends -1 for the start. */
-function readLastId(text: string | undefined): number | undefined {
-  if (text === undefined || text === '') return undefined
-  const id = Number(text)
-  if (Number.isSafeInteger(id) && id >= -1) return id
+function readCursor(id: string): RunCursor {
+  const cursor = RunCursor.parse(id)
+  if (cursor !== undefined) return cursor
   throw new Refusal(
     400,
-    `Cannot read on after ${JSON.stringify(text.slice(0, 100))}: Last-Event-ID must be a whole number`,
+    `Cannot read on after ${JSON.stringify(id.slice(0, 100))}: it is not an id of an event of this stream`,
   )
 }
 
-/** The sequence to begin at. */
-function readStart(text: string | undefined): number {
-  const start = Number(text ?? 0)
-  if (text !== '' && Number.isSafeInteger(start) && start >= 0) return start
-  throw new Refusal(
-    400,
-    `Cannot use startIndex ${JSON.stringify(text?.slice(0, 100))}: it must be a whole number from 0`,
-  )
+/** The run and the stream key of a request that writes. */
+function writtenStream(c: Context): readonly [runId: string, key: string] {
+  const { runId = '', key = '' } = c.req.param()
+  return [runId, usableKey(key)]
 }
 
-function readIdleMs(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const seconds = Number(text)
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MOST_IDLE_SECONDS) return seconds * 1_000
-  const range = `a whole number from 1 to ${MOST_IDLE_SECONDS}`
+function usableKey(key: string): string {
+  try {
+    checkKey(key)
+    if (key.length <= LONGEST_NAME) return key
+    throw new RangeError(
+      `Cannot begin a stream from outside: its key has more than ${LONGEST_NAME} characters`,
+    )
+  } catch (cause) {
+    throw new Refusal(400, messageOf(cause), { cause })
+  }
+}
+
+/** The client that numbers its chunks. Requests without an id share one. */
+function clientOf(c: Context): string {
+  return shortHeader(c, 'X-Client-Id') ?? 'default'
+}
+
+/** A name in a header that is remembered, so that it has to be short. */
+function shortHeader(c: Context, header: string): string | undefined {
+  const name = c.req.header(header)
+  if (name === undefined || name.length <= LONGEST_NAME) return name
+  throw new Refusal(400, `Cannot use ${header}: it has more than ${LONGEST_NAME} characters`)
+}
+
+function readIndex(text: string | undefined): number {
+  const index = Number(text ?? 0)
+  if (Number.isSafeInteger(index) && index >= 0) return index
   throw new Refusal(
     400,
-    `Cannot use Timeout-Seconds ${JSON.stringify(text.slice(0, 100))}: it must be ${range}`,
+    `Cannot resume from chunk ${JSON.stringify(text?.slice(0, 100))}: X-Resume-From-Chunk must be a whole number`,
   )
 }

@@ -1,10 +1,33 @@
-import type { Hono } from 'hono'
 import type { TokenStatus } from '../../contract/records.ts'
 import type { CompletedToken, CreatedToken, ListTokensParams } from '../../api/token.ts'
+import {
+  COMPLETE_TOKEN_ADDRESS,
+  CREATE_TOKEN_ADDRESS,
+  LIST_TOKENS_ADDRESS,
+  RETRIEVE_TOKEN_ADDRESS,
+} from '../../hosted/addresses.ts'
 import type { Caller } from '../access/caller.ts'
 import { accessTokenHeaders } from '../access/token.ts'
 import { callbackOutput, completionOutput } from './output.ts'
 import { areEqualSecrets } from '../access/equal-secrets.ts'
+import {
+  ACCESS_HEADERS,
+  ANYTHING,
+  COUNT,
+  FLAG,
+  INSTANT,
+  json,
+  LIST_PARAMETERS,
+  arrayOf,
+  named,
+  object,
+  type OperationGroup,
+  pageOf,
+  type Parameter,
+  REPEATED,
+  type Schema,
+  TEXT,
+} from '../operation.ts'
 import { readJsonObject } from '../requests/json-body.ts'
 import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
@@ -12,55 +35,225 @@ import { ListQuery } from '../requests/list-query.ts'
 import { Refusal } from '../refusal.ts'
 import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
-import { addRoute } from '../route.ts'
+import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { settledBefore } from './settled-before.ts'
 import { createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 
-const TOKENS = '/api/v1/waitpoints/tokens'
-const TOKEN = `${TOKENS}/:id` as const
+const ID: Parameter = { name: 'id', in: 'path', description: 'The id of the token: `waitpoint_…`.' }
+const DURATION: Schema = { anyOf: [TEXT, COUNT] }
+const LABELS: Schema = { anyOf: [TEXT, arrayOf(TEXT)] }
+const COMPLETED = { description: 'Settled, by this request or before.', content: json(named('Completed')) }
 
-/**
- * Routes for tokens: create, list, retrieve; complete through the endpoint or the token's URL. See docs/http-api.md.
- */
-export function addTokenRoutes(app: Hono, context: RouteContext): void {
-  addCompletion(app, context)
-  addRecords(app, context)
+const TOKEN = { id: TEXT, url: TEXT, status: named('TokenStatus'), tags: arrayOf(TEXT) }
+const INSTANTS = { createdAt: INSTANT, timeoutAt: INSTANT }
+const LATER = {
+  completedAt: INSTANT,
+  idempotencyKey: TEXT,
+  idempotencyKeyExpiresAt: INSTANT,
+  runId: TEXT,
 }
 
-function addRecords(app: Hono, { engine, stored, gate, limits }: RouteContext): void {
-  const created = new RepeatedRequests<CreatedToken>()
+const routes: readonly Route<RouteContext>[] = [
+  route(
+    CREATE_TOKEN_ADDRESS,
+    {
+      id: 'createToken',
+      tag: 'Tokens',
+      summary: 'Create a token',
+      description:
+        'With an `idempotencyKey` that was used and has not expired, answers the token it named first.',
+      allowed: 'secret key',
+      parameters: [REPEATED],
+      body: { required: true, content: json(named('CreateToken')) },
+      answers: {
+        200: { description: 'The token.', headers: ACCESS_HEADERS, content: json(named('CreatedToken')) },
+      },
+      refused: [422],
+    },
+    ({ engine, limits }) => {
+      const created = new RepeatedRequests<CreatedToken>()
+      return async (c, caller) => {
+        const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
+        checkLabels(body, limits, 'Waitpoints')
+        const token = await created.serve(caller.credential, c.req.header(REQUEST_NAME), () =>
+          refusingWrongInput(() => engine.wait.createToken(body)),
+        )
+        return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
+      }
+    },
+  ),
+  route(
+    LIST_TOKENS_ADDRESS,
+    {
+      id: 'listTokens',
+      tag: 'Tokens',
+      summary: 'List tokens',
+      description:
+        'Newest first, without their outputs. A `filter` or `page` that does not exist is refused.',
+      allowed: ['read:waitpoints'],
+      parameters: [
+        {
+          name: 'filter[status]',
+          in: 'query',
+          description: 'Any of these statuses.',
+          isList: true,
+          schema: named('TokenStatus'),
+        },
+        { name: 'filter[tags]', in: 'query', description: 'Any of these tags.', isList: true },
+        { name: 'filter[idempotencyKey]', in: 'query', description: 'With this key.' },
+        ...LIST_PARAMETERS,
+      ],
+      answers: { 200: { description: 'A page of tokens.', content: json(pageOf(named('Token'))) } },
+      refused: [400],
+    },
+    ({ engine, limits }) =>
+      async (c, caller) => {
+        const params = readTokenQuery(c.req.raw, limits)
+        const { data, pagination } = await refusingWrongInput(() => engine.wait.listTokens(params))
+        return c.json({ data: data.map((token) => tokenJson(token, caller)), pagination })
+      },
+  ),
+  route(
+    RETRIEVE_TOKEN_ADDRESS,
+    {
+      id: 'retrieveToken',
+      tag: 'Tokens',
+      summary: 'Read a token and its output',
+      allowed: ['read:waitpoints:<id>'],
+      parameters: [ID],
+      answers: { 200: { description: 'The token.', content: json(named('RetrievedToken')) } },
+      refused: [404],
+    },
+    ({ stored }) =>
+      async (c, caller) => {
+        const id = plausibleTokenId(c.req.param('id'))
+        return c.json(retrievedTokenJson(await stored.wait.retrieveToken(id), caller))
+      },
+  ),
+  // For browsers, which hold an access token. A token's URL is for servers.
+  route(
+    COMPLETE_TOKEN_ADDRESS,
+    {
+      id: 'completeToken',
+      tag: 'Tokens',
+      summary: 'Complete a token',
+      description:
+        'The first completion wins; `success` says whether it was this one. A settled token does not change. Requests with the header `trigger-version`, as the published client sends it, always get `success: true`.',
+      allowed: ['write:waitpoints:<id>'],
+      anyOrigin: true,
+      parameters: [ID, REPEATED],
+      body: { required: true, content: json(named('CompleteToken')) },
+      answers: { 200: COMPLETED },
+      refused: [404],
+    },
+    ({ engine, kernel, gate, limits: { completeBytes }, turns }) => {
+      const completed = new RepeatedRequests<CompletedToken>()
+      const hasAnswer = (caller: Caller, id: string, name: string | undefined): boolean =>
+        completed.has(`${caller.credential} ${id}`, name)
+      return {
+        isRepetition: (c, caller) => hasAnswer(caller, c.req.param('id'), c.req.header(REQUEST_NAME)),
+        answer: async (c, caller) => {
+          const name = c.req.header(REQUEST_NAME)
+          const id = plausibleTokenId(c.req.param('id'))
+          checkAnnouncedLength(c.req.raw, completeBytes)
+          const complete = async (): Promise<CompletedToken> => {
+            const body = await readBody(c.req.raw, completeBytes)
+            await turns.next()
+            const output = completionOutput(body, c.req.header('content-type'))
+            await turns.next()
+            // A caller that won the completion and lost the answer gets the same answer again.
+            return completed.serve(`${caller.credential} ${id}`, name, () =>
+              gate.spending(caller, () => engine.wait.completeToken(id, output)),
+            )
+          }
+          const isRepetition = hasAnswer(caller, id, name)
+          const settled = isRepetition ? undefined : await settledBefore(c.req.raw, { kernel, id })
+          const { success, status } = settled ?? (await complete())
+          // The published client reads any other answer as malformed.
+          return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
+        },
+      }
+    },
+  ),
+  route(
+    'POST /api/v1/waitpoints/tokens/:id/callback/:hash',
+    {
+      id: 'completeTokenByUrl',
+      tag: 'Tokens',
+      summary: 'Complete a token by its URL',
+      description:
+        'The address is `token.url`. The body is the output: JSON as it is; form fields as an object; other text as a string; no body as `{}`.',
+      allowed: 'address',
+      parameters: [
+        ID,
+        { name: 'hash', in: 'path', description: 'Proves that the engine gave the address out.' },
+      ],
+      body: {
+        required: false,
+        content: {
+          'application/json': ANYTHING,
+          'application/x-www-form-urlencoded': { type: 'object', additionalProperties: true },
+          'multipart/form-data': { type: 'object', additionalProperties: true },
+          'text/plain': TEXT,
+        },
+      },
+      answers: { 200: COMPLETED },
+      refused: [404],
+    },
+    ({ engine, kernel, gate, limits: { completeBytes }, turns }) =>
+      async (c) => {
+        const { id, hash } = c.req.param()
+        // Before any lookup: a caller with a wrong address must not learn whether the token exists.
+        await gate.enterBy(c.req.raw, `token ${id}`, () => {
+          if (!areEqualSecrets(hash, kernel.credentials.tokenHash(id)))
+            throw new Refusal(401, "Invalid URL, hash doesn't match")
+          // A text that is not an id could still have a valid hash, and each spelling would be counted separately.
+          plausibleTokenId(id)
+        })
+        checkAnnouncedLength(c.req.raw, completeBytes)
+        const settled = await settledBefore(c.req.raw, { kernel, id })
+        if (settled !== undefined) return c.json(settled)
+        const body = await readBody(c.req.raw, completeBytes)
+        await turns.next()
+        const output = await callbackOutput(body, c.req.header('content-type'))
+        await turns.next()
+        return c.json(await engine.wait.completeToken(id, output))
+      },
+  ),
+]
 
-  addRoute(app, TOKENS, {
-    POST: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      caller.requireSecretKey()
-      const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
-      checkLabels(body, limits, 'Waitpoints')
-      const token = await created.serve(caller.credential, c.req.header(REQUEST_NAME), () =>
-        refusingWrongInput(() => engine.wait.createToken(body)),
-      )
-      return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
-    },
-    GET: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      caller.require({ action: 'read', type: 'waitpoints' })
-      const params = readTokenQuery(c.req.raw, limits)
-      const { data, pagination } = await refusingWrongInput(() => engine.wait.listTokens(params))
-      return c.json({ data: data.map((token) => tokenJson(token, caller)), pagination })
-    },
-  })
-
-  addRoute(app, TOKEN, {
-    GET: async (c) => {
-      const caller = await gate.enter(c.req.raw)
-      const id = plausibleTokenId(c.req.param('id'))
-      caller.require({ action: 'read', type: 'waitpoints', id })
-      return c.json(retrievedTokenJson(await stored.wait.retrieveToken(id), caller))
-    },
-  })
+const schemas: OperationGroup['schemas'] = {
+  TokenStatus: { type: 'string', enum: ['WAITING', 'COMPLETED', 'TIMED_OUT'] },
+  CreateToken: {
+    ...(object(
+      {},
+      { timeout: DURATION, idempotencyKey: TEXT, idempotencyKeyTTL: DURATION, tags: LABELS },
+    ) as object),
+    description: '`timeout` is a duration (`24h`, milliseconds) or an ISO 8601 date; `10m` by default.',
+  },
+  CreatedToken: object({ id: TEXT, isCached: FLAG, url: TEXT, publicAccessToken: TEXT }),
+  CompleteToken: {
+    ...(object({}, { output: ANYTHING, data: ANYTHING }) as object),
+    description:
+      'Either `output` or `data`, which is what the published client calls it: any JSON value. `{}` completes without an output.',
+    not: { required: ['output', 'data'], properties: { output: ANYTHING, data: ANYTHING } },
+  },
+  Completed: object({ success: FLAG, status: named('TokenStatus') }),
+  Token: object({ ...TOKEN, ...INSTANTS }, LATER),
+  RetrievedToken: {
+    ...(object(
+      { ...TOKEN, ...INSTANTS, outputType: TEXT, outputIsError: FLAG },
+      { ...LATER, output: TEXT, waitingRuns: arrayOf(TEXT) },
+    ) as object),
+    description:
+      '`output` is JSON text. Of a token that timed out it is the error, and `outputIsError` is true.',
+  },
 }
+
+/** Routes for tokens: create, list, retrieve; complete through the endpoint or the token's URL. See docs/http-api.md. */
+export const TOKEN_ROUTES: RouteGroup = group(routes, (context) => context, schemas)
 
 function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParams {
   const query = new ListQuery(request, ['status', 'tags', 'idempotencyKey'])
@@ -75,61 +268,6 @@ function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParam
     ...(tags === undefined ? {} : { tags }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
-}
-
-function addCompletion(app: Hono, { engine, kernel, gate, limits, turns }: RouteContext): void {
-  const { credentials } = kernel
-  const { completeBytes } = limits
-  const completed = new RepeatedRequests<CompletedToken>()
-
-  // For browsers, which hold an access token. A token's URL is for servers.
-  addRoute(app, `${TOKEN}/complete`, {
-    anyOrigin: true,
-    POST: async (c) => {
-      const name = c.req.header(REQUEST_NAME)
-      const whose = ({ credential }: Caller): string => `${credential} ${c.req.param('id')}`
-      const caller = await gate.enter(c.req.raw, (each) => completed.has(whose(each), name))
-      caller.require({ action: 'write', type: 'waitpoints', id: c.req.param('id') })
-      const id = plausibleTokenId(c.req.param('id'))
-      checkAnnouncedLength(c.req.raw, completeBytes)
-      const complete = async (): Promise<CompletedToken> => {
-        const body = await readBody(c.req.raw, completeBytes)
-        await turns.next()
-        const output = completionOutput(body, c.req.header('content-type'))
-        await turns.next()
-        // A caller that won the completion and lost the answer gets the same answer again.
-        return completed.serve(whose(caller), name, () =>
-          gate.spending(caller, () => engine.wait.completeToken(id, output)),
-        )
-      }
-      const isRepetition = completed.has(whose(caller), name)
-      const settled = isRepetition ? undefined : await settledBefore(c.req.raw, { kernel, id })
-      const { success, status } = settled ?? (await complete())
-      // The published client reads any other answer as malformed.
-      return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
-    },
-  })
-
-  addRoute(app, `${TOKEN}/callback/:hash`, {
-    POST: async (c) => {
-      const { id, hash } = c.req.param()
-      // Before any lookup: a caller with a wrong address must not learn whether the token exists.
-      await gate.enterBy(c.req.raw, `token ${id}`, () => {
-        if (!areEqualSecrets(hash, credentials.tokenHash(id)))
-          throw new Refusal(401, "Invalid URL, hash doesn't match")
-        // A text that is not an id could still have a valid hash, and each spelling would be counted separately.
-        plausibleTokenId(id)
-      })
-      checkAnnouncedLength(c.req.raw, completeBytes)
-      const settled = await settledBefore(c.req.raw, { kernel, id })
-      if (settled !== undefined) return c.json(settled)
-      const body = await readBody(c.req.raw, completeBytes)
-      await turns.next()
-      const output = await callbackOutput(body, c.req.header('content-type'))
-      await turns.next()
-      return c.json(await engine.wait.completeToken(id, output))
-    },
-  })
 }
 
 /** The id, if it has the form of an id of this library. Other texts never reach a storage. */

@@ -1,0 +1,44 @@
+/** A method, and a path as the router reads it: `:id` is a part of it, `:key{.+}` one that may have slashes. */
+export type Address = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+
+/* The addresses that the client asks. Those of all other routes stand in their routes. A constant for each, so that a page
+bundles those that it uses. */
+
+export const CREATE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens'
+export const LIST_TOKENS_ADDRESS = 'GET /api/v1/waitpoints/tokens'
+export const RETRIEVE_TOKEN_ADDRESS = 'GET /api/v1/waitpoints/tokens/:id'
+export const COMPLETE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/complete'
+export const TRIGGER_TASK_ADDRESS = 'POST /api/v1/tasks/:id/trigger'
+export const RETRIEVE_RUN_ADDRESS = 'GET /api/v3/runs/:id'
+export const LIST_RUNS_ADDRESS = 'GET /api/v1/runs'
+export const EXPLAIN_RUN_ADDRESS = 'GET /api/v1/runs/:id/explanation'
+export const CANCEL_RUN_ADDRESS = 'POST /api/v2/runs/:id/cancel'
+export const REPLAY_RUN_ADDRESS = 'POST /api/v1/runs/:id/replay'
+export const RESCHEDULE_RUN_ADDRESS = 'POST /api/v1/runs/:id/reschedule'
+export const CONTINUE_RUN_ADDRESS = 'POST /api/v1/runs/:id/continue'
+export const FOLLOW_RUN_ADDRESS = 'GET /api/v1/runs/:id/stream'
+export const FOLLOW_RUN_BY_POLLING_ADDRESS = 'GET /realtime/v1/runs/:id'
+export const READ_STREAM_ADDRESS = 'GET /realtime/v1/streams/:runId/:key{.+}'
+export const WRITE_STREAM_ADDRESS = 'POST /realtime/v1/streams/:runId/self/:key{.+}'
+export const CREATE_PUBLIC_TOKEN_ADDRESS = 'POST /api/v1/auth/public-tokens'
+export const LIST_QUEUES_ADDRESS = 'GET /api/v1/queues'
+export const RETRIEVE_QUEUE_ADDRESS = 'GET /api/v1/queues/:queue'
+export const PAUSE_QUEUE_ADDRESS = 'POST /api/v1/queues/:queue/pause'
+export const SET_QUEUE_LIMIT_ADDRESS = 'POST /api/v1/queues/:queue/concurrency/override'
+export const RESET_QUEUE_LIMIT_ADDRESS = 'POST /api/v1/queues/:queue/concurrency/reset'
+/** Of the hosted service alone: an engine answers with values of any size. */
+export const FETCH_PACKET_ADDRESS = 'GET /api/v1/packets/:name'
+
+/** The method and the path of an address, with these parts in it. */
+export function addressed(
+  at: Address,
+  ...parts: readonly string[]
+): { readonly method: 'GET' | 'POST'; readonly path: string } {
+  const [method, path = ''] = at.split(' ')
+  let next = 0
+  return {
+    // The client asks nothing else.
+    method: method as 'GET' | 'POST',
+    path: path.replace(/:\w+(\{\.\+\})?/g, () => encodeURIComponent(parts[next++] ?? '')),
+  }
+}
