@@ -1,8 +1,7 @@
 /** A method, and a path as the router reads it: `:id` is a part of it, `:key{.+}` one that may have slashes. */
 export type Address = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 
-/* The addresses that the client asks. Those of all other routes stand in their routes. A constant for each, so that a page
-bundles those that it uses. */
+/* The addresses that the client asks too. Those of all other routes stand in their routes. */
 
 export const CREATE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens'
 export const LIST_TOKENS_ADDRESS = 'GET /api/v1/waitpoints/tokens'
@@ -26,19 +25,3 @@ export const RETRIEVE_QUEUE_ADDRESS = 'GET /api/v1/queues/:queue'
 export const PAUSE_QUEUE_ADDRESS = 'POST /api/v1/queues/:queue/pause'
 export const SET_QUEUE_LIMIT_ADDRESS = 'POST /api/v1/queues/:queue/concurrency/override'
 export const RESET_QUEUE_LIMIT_ADDRESS = 'POST /api/v1/queues/:queue/concurrency/reset'
-/** Of the hosted service alone: an engine answers with values of any size. */
-export const FETCH_PACKET_ADDRESS = 'GET /api/v1/packets/:name'
-
-/** The method and the path of an address, with these parts in it. */
-export function addressed(
-  at: Address,
-  ...parts: readonly string[]
-): { readonly method: 'GET' | 'POST'; readonly path: string } {
-  const [method, path = ''] = at.split(' ')
-  let next = 0
-  return {
-    // The client asks nothing else.
-    method: method as 'GET' | 'POST',
-    path: path.replace(/:\w+(\{\.\+\})?/g, () => encodeURIComponent(parts[next++] ?? '')),
-  }
-}
