@@ -14,6 +14,7 @@ export type { TestClock } from './clock/test.ts'
 export type { TravelOptions, UntilOptions } from './clock/virtual/time-travel.ts'
 export type { FiredTimer, PendingTimer } from './clock/virtual/timers.ts'
 export type { WaitedToken, WaitingRun } from './clock/virtual/wait-graph.ts'
+export type { StorageOperation } from './contract/storage.ts'
 export type { AnswerInstant } from './testing/fixture/answer-instant.ts'
 export {
   type ConformanceCase,
@@ -81,7 +82,6 @@ export {
 export { type Invariant, InvariantViolation } from './testing/exploration/violation.ts'
 export type { Adapter, AdapterTools, StartedEngineOptions } from './testing/exploration/world.ts'
 export { type FlakyOptions, flakyStorage } from './testing/storages/flaky.ts'
-export type { StorageOperation } from './testing/storages/wrapped.ts'
 export {
   type Answers,
   type OutcomeRow,

@@ -899,3 +899,77 @@ export interface ResumeExtras {
    */
   readonly isHinted?: boolean
 }
+
+// What is true of the calls, for wrappers, watchers and tests: none of them lists calls itself.
+
+type MethodOf<Part> = {
+  [Name in keyof Part & string]-?: NonNullable<Part[Name]> extends (...args: never) => unknown ? Name : never
+}[keyof Part & string]
+
+/** The parts of a storage that have calls. */
+export type StoragePart = {
+  [Name in keyof Storage]-?: NonNullable<Storage[Name]> extends object
+    ? [MethodOf<NonNullable<Storage[Name]>>] extends [never]
+      ? never
+      : Name
+    : never
+}[keyof Storage]
+
+/** The name of a storage call, as wrappers show it. */
+export type StorageOperation =
+  | Exclude<MethodOf<Storage>, 'subscribe' | 'untilLeft' | 'endedBytes'>
+  | { [Part in StoragePart]: `${Part}.${MethodOf<NonNullable<Storage[Part]>>}` }[StoragePart]
+
+export interface CallFacts {
+  /** `deadlines`: it only reads, and settles what is past its deadline. `upkeep`: nothing that the code of a user could miss. */
+  readonly writes: 'nothing' | 'deadlines' | 'upkeep' | 'records'
+  /** The attempt that must still hold its run: `own`, the one that the request names by its epoch; `given`, its `fence` if there is one. */
+  readonly fence?: 'own' | 'given'
+  /** Who makes it, whichever code causes it: the `engine`, or the `run` that the request names. Absent: the code that calls. */
+  readonly by?: 'engine' | 'run'
+  /** Whether an engine makes it again after the storage was away: always, or never. Absent: if a run made it. */
+  readonly isRepeated?: boolean
+  /** Something may be due earlier after it, without a hint. */
+  readonly isDueUntold?: true
+}
+
+/** Each call, with what is true of it on every storage. */
+export const STORAGE_CALLS: Readonly<Record<StorageOperation, CallFacts>> = {
+  open: { writes: 'upkeep', by: 'engine', isRepeated: false },
+  tick: { writes: 'records', by: 'engine', isRepeated: true },
+  leave: { writes: 'upkeep', by: 'engine', isRepeated: false },
+  prune: { writes: 'upkeep', by: 'engine', isRepeated: true },
+  time: { writes: 'nothing', isRepeated: false },
+  leases: { writes: 'nothing' },
+  due: { writes: 'nothing' },
+  'runs.insert': { writes: 'records', fence: 'given', isDueUntold: true },
+  'runs.get': { writes: 'nothing' },
+  'runs.list': { writes: 'nothing' },
+  'runs.waits': { writes: 'nothing' },
+  'runs.asked': { writes: 'nothing', isRepeated: true },
+  'runs.update': { writes: 'records', fence: 'own', by: 'run', isDueUntold: true },
+  'runs.claim': { writes: 'records', by: 'engine', isRepeated: true },
+  'runs.park': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },
+  'runs.resume': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },
+  'runs.marks': { writes: 'nothing' },
+  'runs.freeKey': { writes: 'records' },
+  'tokens.insert': { writes: 'records', fence: 'given', isDueUntold: true },
+  'tokens.get': { writes: 'deadlines' },
+  'tokens.list': { writes: 'deadlines' },
+  'tokens.await': { writes: 'records', fence: 'own', by: 'run' },
+  'tokens.settle': { writes: 'records', fence: 'given' },
+  'tokens.release': { writes: 'records', isRepeated: true },
+  'chunks.open': { writes: 'records', fence: 'own', by: 'run' },
+  'chunks.append': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },
+  'chunks.add': { writes: 'records', fence: 'given', by: 'run', isRepeated: true },
+  'chunks.read': { writes: 'nothing' },
+  'settings.getOrInsert': { writes: 'records', by: 'engine', isRepeated: false },
+  'counts.runs': { writes: 'nothing' },
+  'counts.tokens': { writes: 'nothing' },
+  'queues.get': { writes: 'nothing' },
+  'queues.list': { writes: 'nothing' },
+  'queues.set': { writes: 'records' },
+  'schedules.get': { writes: 'nothing' },
+  'schedules.list': { writes: 'nothing', by: 'engine' },
+  'schedules.put': { writes: 'records' },
+}

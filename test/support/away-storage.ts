@@ -1,6 +1,6 @@
-import type { Storage } from '../../src/contract/storage.ts'
+import type { Storage, StorageOperation } from '../../src/contract/storage.ts'
 import { StorageUnavailableError } from '../../src/contract/storage-unavailable.ts'
-import { type StorageOperation, wrapStorage } from '../../src/testing/storages/wrapped.ts'
+import { wrapStorage } from '../../src/testing/storages/wrapped.ts'
 
 /** What becomes of calls while a storage is away: nothing, or everything but the answer. */
 export type Outage = 'nothing is done' | 'answers are lost'

@@ -1,6 +1,6 @@
-import type { Storage } from '../../src/contract/storage.ts'
+import type { Storage, StorageOperation } from '../../src/contract/storage.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
-import { wrapStorage, type StorageOperation } from '../../src/testing/storages/wrapped.ts'
+import { wrapStorage } from '../../src/testing/storages/wrapped.ts'
 
 /** What becomes of one call of a storage. */
 interface Steering {

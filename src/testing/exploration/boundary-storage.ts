@@ -1,14 +1,21 @@
 import { currentAttempt } from '../../core/attempt/attempt.ts'
-import type { AttemptFence, Hint, Inserted, Storage } from '../../contract/storage.ts'
+import {
+  type AttemptFence,
+  STORAGE_CALLS,
+  type Hint,
+  type Inserted,
+  type Storage,
+  type StorageOperation,
+} from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
-import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
+import { wrapStorage } from '../storages/wrapped.ts'
 import { writtenTimeout } from '../witness/given-timeouts.ts'
 import { applicationProcess } from './current-process.ts'
 import type { Boundaries } from './boundaries.ts'
 import type { Names } from './names.ts'
 import type { Observer } from './observer.ts'
 import type { Process } from './process.ts'
-import { isLook, type ToldCall } from './storage-call.ts'
+import type { ToldCall } from './storage-call.ts'
 
 /** The name of the caller: the run whose code calls, or the body of the exploration. */
 export function callerName(names: Names): string {
@@ -42,7 +49,7 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
     const call = told as unknown as ToldCall
     const label = names.label(actor, name)
     return boundaries.call(
-      { label, process, isCommit: isCommit(name), mayFail: true, call, answered },
+      { label, process, isCommit: STORAGE_CALLS[name].writes === 'records', mayFail: true, call, answered },
       () => {
         const answer = operation(...args)
         if (!isPromise(answer)) told.answer = answer
@@ -69,32 +76,6 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
   }
 }
 
-/** Calls that are labelled with the run they concern, whichever code makes them. */
-const ABOUT_RUNS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
-  'runs.update',
-  'runs.park',
-  'runs.resume',
-  'tokens.await',
-  'chunks.open',
-  'chunks.append',
-  'chunks.add',
-])
-/** Calls that are labelled with the engine, whichever code causes them. */
-const BY_ENGINES: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
-  'open',
-  'leave',
-  'prune',
-  'tick',
-  'runs.claim',
-  'settings.getOrInsert',
-  'schedules.list',
-])
-const UPKEEP: ReadonlySet<StorageOperation> = new Set<StorageOperation>(['open', 'leave', 'prune'])
-
-function isCommit(name: StorageOperation): boolean {
-  return !isLook(name) && !UPKEEP.has(name)
-}
-
 interface AboutRun {
   readonly runId?: string
   readonly id?: string
@@ -108,12 +89,12 @@ interface Asked {
 }
 
 function actorOf({ name, args: [request], process }: Asked, names: Names): string {
-  if (BY_ENGINES.has(name)) return process.name
-  if (!ABOUT_RUNS.has(name)) return callerOf(process, names)
+  const { by } = STORAGE_CALLS[name]
+  if (by === 'engine') return process.name
+  if (by === undefined) return callerOf(process, names)
   const { fence, runId, id } = request as AboutRun
   // Chunks for a stream of another run are of the run that writes them.
-  const about = name === 'chunks.add' ? fence?.runId : (runId ?? id)
-  return names.of(about ?? '') ?? callerOf(process, names)
+  return names.of(fence?.runId ?? runId ?? id ?? '') ?? callerOf(process, names)
 }
 
 /** The run whose code calls, else the body. It uses other engines than its main one by their names, as an application does. */

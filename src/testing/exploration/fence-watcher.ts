@@ -1,3 +1,4 @@
+import { type AttemptFence, STORAGE_CALLS } from '../../contract/storage.ts'
 import type { Names } from './names.ts'
 import type { CallWatcher } from './observer.ts'
 import type { StorageCall } from './storage-call.ts'
@@ -38,29 +39,27 @@ export class FenceWatcher implements CallWatcher {
 }
 
 /** The attempt whose write took effect, as far as the answer tells. */
-function writtenBy(call: StorageCall): { readonly runId: string; readonly epoch: number } | undefined {
-  if (call.reply === undefined) return undefined
-  switch (call.name) {
-    case 'runs.update': {
-      const { id: runId, expected } = call.args[0]
-      const { epoch } = expected
-      return call.reply.answer === undefined || epoch === undefined ? undefined : { runId, epoch }
-    }
-    case 'runs.park':
-      return call.reply.answer === undefined
-        ? undefined
-        : { runId: call.args[0].id, epoch: call.args[0].epoch }
-    case 'runs.resume':
-      return call.reply.answer.outcome === 'resumed'
-        ? { runId: call.args[0].id, epoch: call.args[0].epoch }
-        : undefined
-    case 'tokens.await':
-      return call.reply.answer.outcome === 'registered' ? call.args[0] : undefined
-    case 'runs.insert':
-    case 'tokens.insert':
-    case 'tokens.settle':
-      return call.reply.answer === 'stale' ? undefined : call.args[0].fence
-    default:
-      return undefined
-  }
+function writtenBy({ name, args, reply }: StorageCall): AttemptFence | undefined {
+  const kind = STORAGE_CALLS[name].fence
+  if (kind === undefined || reply === undefined || !tookEffect(reply.answer)) return undefined
+  const [request] = args as unknown as readonly [FencedRequest]
+  if (kind === 'given') return request.fence
+  const { id = '', runId = id, expected, epoch = expected?.epoch } = request
+  return epoch === undefined ? undefined : { runId, epoch }
+}
+
+/** A request of a call with a fence: how it names the attempt. */
+interface FencedRequest {
+  readonly fence?: AttemptFence
+  readonly id?: string
+  readonly runId?: string
+  readonly epoch?: number
+  readonly expected?: { readonly epoch?: number | undefined }
+}
+
+const EFFECTS: ReadonlySet<unknown> = new Set(['resumed', 'registered'])
+
+function tookEffect(answer: unknown): boolean {
+  if (typeof answer === 'object' && answer !== null && 'outcome' in answer) return EFFECTS.has(answer.outcome)
+  return answer !== undefined && answer !== 'stale' && answer !== 'closed'
 }

@@ -1,8 +1,8 @@
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { TokenStatus } from '../../contract/records.ts'
-import type { Storage } from '../../contract/storage.ts'
+import type { Storage, StorageOperation } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
-import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
+import { wrapStorage } from '../storages/wrapped.ts'
 import type { Process } from './process.ts'
 import type { StorageCall } from './storage-call.ts'
 

@@ -2,7 +2,13 @@ import { AsyncResource } from 'node:async_hooks'
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
 import type { Clock } from '../../contract/clock.ts'
-import type { Awaitable, Hint, Storage } from '../../contract/storage.ts'
+import {
+  type Awaitable,
+  STORAGE_CALLS,
+  type Hint,
+  type Storage,
+  type StorageOperation,
+} from '../../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
 import type { AnyTask } from '../../api/run.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
@@ -11,7 +17,6 @@ import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { show } from '../../primitives/require.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { isForgetting } from '../fixture/kept-records.ts'
-import type { StorageOperation } from '../storages/wrapped.ts'
 import { noteGivenTimeouts } from '../witness/given-timeouts.ts'
 import { Boundaries } from './boundaries.ts'
 import { boundaryStorage, callerName } from './boundary-storage.ts'
@@ -77,12 +82,6 @@ interface Place {
 }
 
 const LEASE_MS = 30_000
-/** Calls after which a run or a token may be due later. */
-const WITHOUT_HINT: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
-  'runs.insert',
-  'runs.update',
-  'tokens.insert',
-])
 /** Names that labels use for something else. */
 const TAKEN_NAMES: readonly string[] = ['engine', 'elsewhere', 'body', 'time']
 
@@ -397,7 +396,7 @@ export class World {
 
   /** Something that no hint tells, such as a run that is due later, is found by the next renewal of each lease. */
   #stored(name: StorageOperation, by: Process): void {
-    if (!this.#hasStartedEngines || !WITHOUT_HINT.has(name)) return
+    if (!this.#hasStartedEngines || STORAGE_CALLS[name].isDueUntold !== true) return
     for (const { process } of this.#lives)
       if (process !== by) this.#lookAt(process, this.#nextRenewal(process))
   }

@@ -1,9 +1,15 @@
-import type { Awaitable, Storage, TickRequest } from '../../contract/storage.ts'
+import {
+  type Awaitable,
+  STORAGE_CALLS,
+  type Storage,
+  type StorageOperation,
+  type TickRequest,
+} from '../../contract/storage.ts'
 import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
 import { liveAttempt } from '../../core/attempt/attempt.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
 import { chain } from '../../primitives/awaitable.ts'
-import { type StorageOperation, wrapStorage } from './wrapped.ts'
+import { wrapStorage } from './wrapped.ts'
 
 /** Options of {@link flakyStorage}. */
 export interface FlakyOptions {
@@ -26,33 +32,6 @@ const TROUBLES: readonly Trouble[] = ['away', 'lost', 'full', 'slow']
 const CHANCE = 0.1
 const MOST_CALLS = 6
 const SLOW_MICROTASKS = 50
-
-/** Calls that an engine makes by itself, and again when they fail. */
-const OWN: readonly StorageOperation[] = [
-  'tick',
-  'prune',
-  'runs.asked',
-  'runs.claim',
-  'runs.park',
-  'runs.resume',
-  'chunks.append',
-  'chunks.add',
-  'tokens.release',
-]
-const READS: readonly StorageOperation[] = [
-  'runs.get',
-  'runs.list',
-  'runs.waits',
-  'runs.asked',
-  'runs.marks',
-  'chunks.read',
-  'queues.get',
-  'queues.list',
-  'schedules.get',
-  'schedules.list',
-]
-/** The calls that open and end an engine: they reject for its caller. */
-const NEVER: readonly StorageOperation[] = ['open', 'leave', 'time', 'settings.getOrInsert']
 
 /**
  * Makes a storage away, slow or full, and brings it back, at random. No run may end in another way on it.
@@ -93,7 +72,7 @@ export function flakyStorage(storage: Storage, { seed = 1 }: FlakyOptions = {}):
 }
 
 function isMadeAgain(name: StorageOperation): boolean {
-  return OWN.includes(name) || (!NEVER.includes(name) && liveAttempt() !== undefined)
+  return STORAGE_CALLS[name].isRepeated ?? liveAttempt() !== undefined
 }
 
 function meet<Answer>(
@@ -105,7 +84,7 @@ function meet<Answer>(
     case 'away':
       throw unavailable('it is away', false)
     case 'full':
-      if (READS.includes(name)) return ask()
+      if (STORAGE_CALLS[name].writes === 'nothing') return ask()
       throw unavailable('it is full', false)
     case 'lost':
       return chain(ask(), () => {

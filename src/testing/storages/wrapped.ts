@@ -1,39 +1,10 @@
-import type {
-  Awaitable,
-  ChunkAdd,
-  ChunkStore,
-  CountStore,
-  KeyFree,
-  RunStore,
-  QueueStore,
-  ScheduleStore,
-  SettingStore,
-  Storage,
-  TokenStore,
+import {
+  type Awaitable,
+  STORAGE_CALLS,
+  type Storage,
+  type StorageOperation,
+  type StoragePart,
 } from '../../contract/storage.ts'
-
-/** The name of a storage operation, as wrappers show it. */
-export type StorageOperation =
-  | Exclude<
-      keyof Storage,
-      | 'runs'
-      | 'tokens'
-      | 'chunks'
-      | 'settings'
-      | 'counts'
-      | 'queues'
-      | 'schedules'
-      | 'subscribe'
-      | 'untilLeft'
-      | 'endedBytes'
-    >
-  | `runs.${keyof RunStore}`
-  | `tokens.${keyof TokenStore}`
-  | `chunks.${keyof ChunkStore}`
-  | `settings.${keyof SettingStore}`
-  | `counts.${keyof CountStore}`
-  | `queues.${keyof QueueStore}`
-  | `schedules.${keyof ScheduleStore}`
 
 /** Wraps one operation. */
 export type AroundOperation = <Args extends readonly unknown[], Answer>(
@@ -41,127 +12,91 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
   operation: (...args: Args) => Awaitable<Answer>,
 ) => (...args: Args) => Awaitable<Answer>
 
-/**
- * Wraps every operation of a storage; hints pass through. Each operation is named here, so that a new one in the
- * contract fails to compile until it is wrapped.
- */
-export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
-  const { time, endedBytes, counts, leases, due, queues, schedules } = storage
-  const wrapped: Mutable<Storage> = {
-    runs: wrapRuns(storage.runs, around),
-    tokens: wrapTokens(storage.tokens, around),
-    chunks: wrapChunks(storage.chunks, around),
-    settings: wrapSettings(storage.settings, around),
-    open: around('open', () => storage.open()),
-    tick: around('tick', (request) => storage.tick(request)),
-    subscribe: (owner, listener) => storage.subscribe(owner, listener),
-    leave: around('leave', (request) => storage.leave(request)),
-    prune: around('prune', (request) => storage.prune(request)),
-  }
-  // Assigned, because spreads are slow, and an exploration wraps a storage for every schedule.
-  if (endedBytes !== undefined) wrapped.endedBytes = endedBytes
-  if (counts !== undefined) wrapped.counts = wrapCounts(counts, around)
-  if (queues !== undefined) wrapped.queues = wrapQueues(queues, around)
-  if (schedules !== undefined) wrapped.schedules = wrapSchedules(schedules, around)
-  if (time !== undefined) wrapped.time = around('time', () => time())
-  if (leases !== undefined) wrapped.leases = around('leases', () => leases())
-  if (due !== undefined) wrapped.due = around('due', (limit) => due(limit))
-  for (const name of STATEMENTS) copyStatement(wrapped, storage, name)
-  return wrapped
+/** The method of a storage with this name. */
+export type OperationOf<Name extends StorageOperation> = Name extends `${infer Part}.${infer Method}`
+  ? Part extends StoragePart
+    ? Method extends keyof NonNullable<Storage[Part]>
+      ? NonNullable<NonNullable<Storage[Part]>[Method]>
+      : never
+    : never
+  : Name extends keyof Storage
+    ? NonNullable<Storage[Name]>
+    : never
+
+/** Operations in the place of those of a storage. */
+export type Operations = { readonly [Name in StorageOperation]?: OperationOf<Name> }
+
+/** What a storage has besides its calls. */
+const ASIDE: Readonly<Record<Exclude<keyof Storage, StoragePart | StorageOperation>, true>> = {
+  subscribe: true,
+  untilLeft: true,
+  endedBytes: true,
+  retention: true,
+  pruneLimit: true,
+  boundedHistory: true,
+  joinsTransactions: true,
+  timesOut: true,
+  rates: true,
+  debounces: true,
+  claimsNew: true,
+  resumesWaiting: true,
 }
 
-type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
+type Part = Readonly<Record<string, ((...args: readonly unknown[]) => unknown) | undefined>>
 
-/** What a storage says of itself, if it says it. */
-const STATEMENTS = [
-  'retention',
-  'pruneLimit',
-  'boundedHistory',
-  'timesOut',
-  'rates',
-  'debounces',
-  'claimsNew',
-  'resumesWaiting',
-  'joinsTransactions',
-] as const
+interface Place {
+  /** `undefined`: the storage itself. */
+  readonly part: string | undefined
+  readonly method: string
+}
 
-function copyStatement<Name extends (typeof STATEMENTS)[number]>(
-  wrapped: Mutable<Pick<Storage, Name>>,
+/** Where a storage has its calls. */
+const PLACES = new Map(
+  (Object.keys(STORAGE_CALLS) as StorageOperation[]).map((name): [StorageOperation, Place] => {
+    const [method = '', part] = name.split('.').reverse()
+    return [name, { part, method }]
+  }),
+)
+
+function partOf(storage: Storage, { part }: Place): Part | undefined {
+  const whole = storage as unknown as Part & Readonly<Record<string, Part>>
+  return part === undefined ? whole : whole[part]
+}
+
+/** Makes a call of a storage that has it. */
+export function callOf<Answer>(
   storage: Storage,
-  name: Name,
-): void {
-  const statement = storage[name]
-  if (statement !== undefined) wrapped[name] = statement
+  name: StorageOperation,
+  args: readonly unknown[],
+): Awaitable<Answer> {
+  const place = PLACES.get(name)
+  return (place && partOf(storage, place)?.[place.method]?.(...args)) as Awaitable<Answer>
 }
 
-function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
-  return {
-    insert: around('runs.insert', (request) => runs.insert(request)),
-    get: around('runs.get', (...args) => runs.get(...args)),
-    list: around('runs.list', (filter, page) => runs.list(filter, page)),
-    waits: around('runs.waits', (id) => runs.waits(id)),
-    asked: around('runs.asked', (id) => runs.asked(id)),
-    update: around('runs.update', (request) => runs.update(request)),
-    claim: around('runs.claim', (request) => runs.claim(request)),
-    park: around('runs.park', (request) => runs.park(request)),
-    resume: around('runs.resume', (request) => runs.resume(request)),
-    marks: around('runs.marks', (scopes) => runs.marks(scopes)),
-    ...(runs.freeKey === undefined
-      ? {}
-      : { freeKey: around('runs.freeKey', (request: KeyFree) => runs.freeKey?.(request)) }),
+/** Wraps every operation that a storage has; hints pass through, and so does what it says of itself. */
+export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
+  const whole = storage as unknown as Readonly<Record<string, unknown>>
+  const wrapped: Record<string, unknown> = {}
+  for (const name of Object.keys(ASIDE)) {
+    const value = whole[name]
+    if (value !== undefined) wrapped[name] = typeof value === 'function' ? value.bind(storage) : value
   }
-}
-
-function wrapTokens(tokens: TokenStore, around: AroundOperation): TokenStore {
-  return {
-    insert: around('tokens.insert', (request) => tokens.insert(request)),
-    get: around('tokens.get', (...args) => tokens.get(...args)),
-    list: around('tokens.list', (...args) => tokens.list(...args)),
-    await: around('tokens.await', (request) => tokens.await(request)),
-    settle: around('tokens.settle', (request) => tokens.settle(request)),
-    release: around('tokens.release', (waits) => tokens.release(waits)),
+  for (const [name, place] of PLACES) {
+    const { part, method } = place
+    const from = partOf(storage, place)
+    if (from?.[method] === undefined) continue
+    const to = part === undefined ? wrapped : ((wrapped[part] ??= {}) as Record<string, unknown>)
+    to[method] = around(name, (...args: readonly unknown[]) => from[method]?.(...args))
   }
+  // The table has every call of the contract.
+  return wrapped as unknown as Storage
 }
 
-function wrapChunks(chunks: ChunkStore, around: AroundOperation): ChunkStore {
-  return {
-    open: around('chunks.open', (request) => chunks.open(request)),
-    append: around('chunks.append', (request) => chunks.append(request)),
-    read: around('chunks.read', (request) => chunks.read(request)),
-    ...wrapAdd(chunks, around),
-  }
-}
-
-function wrapAdd(chunks: ChunkStore, around: AroundOperation): Pick<ChunkStore, 'add'> {
-  const add = chunks.add?.bind(chunks)
-  return add === undefined ? {} : { add: around('chunks.add', (request: ChunkAdd) => add(request)) }
-}
-
-function wrapSettings(settings: SettingStore, around: AroundOperation): SettingStore {
-  return {
-    getOrInsert: around('settings.getOrInsert', (name, candidate) => settings.getOrInsert(name, candidate)),
-  }
-}
-
-function wrapCounts(counts: CountStore, around: AroundOperation): CountStore {
-  return {
-    runs: around('counts.runs', (filter, atMost) => counts.runs(filter, atMost)),
-    tokens: around('counts.tokens', (filter, atMost) => counts.tokens(filter, atMost)),
-  }
-}
-
-function wrapQueues(queues: QueueStore, around: AroundOperation): QueueStore {
-  return {
-    get: around('queues.get', (...args) => queues.get(...args)),
-    list: around('queues.list', () => queues.list()),
-    set: around('queues.set', (change) => queues.set(change)),
-  }
-}
-
-function wrapSchedules(schedules: ScheduleStore, around: AroundOperation): ScheduleStore {
-  return {
-    get: around('schedules.get', (id) => schedules.get(id)),
-    list: around('schedules.list', (known) => schedules.list(known)),
-    put: around('schedules.put', (request) => schedules.put(request)),
-  }
+/** A storage that makes some of its calls in another way. Those that it does not have stay away. */
+export function withOperations(storage: Storage, operations: Operations): Storage {
+  // An operation is found by its own name.
+  return wrapStorage(
+    storage,
+    (name, operation) => (operations[name] as typeof operation | undefined) ?? operation,
+  )
 }
