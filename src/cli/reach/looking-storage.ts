@@ -1,14 +1,14 @@
 import type { SettingStore, Storage, TickRequest, TickResult } from '../../contract/storage.ts'
 import { USED_LINK } from '../../console/login-link.ts'
+import { withOperations } from '../../testing/storages/wrapped.ts'
 
 /**
  * A storage for an engine that looks from outside. It writes what a user asks for, and nothing by itself: it takes no lease
  * and ends none, settles no deadlines by a timer, forgets nothing. Engines that execute runs do not notice it.
  */
 export function lookingStorage(storage: Storage): Storage {
-  return {
-    ...storage,
-    settings: withoutLinks(storage.settings),
+  return withOperations(storage, {
+    'settings.getOrInsert': withoutLinks(storage.settings),
     tick: ({ leaseUntil }: TickRequest): TickResult => ({
       alive: true,
       ready: [],
@@ -20,18 +20,16 @@ export function lookingStorage(storage: Storage): Storage {
       leaseUntil,
     }),
     prune: () => 0,
-  }
+  })
 }
 
 /** A login at a console that looks is no change of what it looks at: this process knows the links that it has printed. */
-function withoutLinks(settings: SettingStore): SettingStore {
+function withoutLinks(settings: SettingStore): SettingStore['getOrInsert'] {
   const used = new Map<string, string>()
-  return {
-    getOrInsert: (name, candidate) => {
-      if (!name.startsWith(USED_LINK)) return settings.getOrInsert(name, candidate)
-      const first = used.get(name) ?? candidate
-      used.set(name, first)
-      return first
-    },
+  return (name, candidate) => {
+    if (!name.startsWith(USED_LINK)) return settings.getOrInsert(name, candidate)
+    const first = used.get(name) ?? candidate
+    used.set(name, first)
+    return first
   }
 }

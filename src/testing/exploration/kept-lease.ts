@@ -1,5 +1,6 @@
 import type { Storage, TickRequest, TickResult } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
+import { withOperations } from '../storages/wrapped.ts'
 
 /** The end of a lease that is kept: after every schedule. */
 const FAR = Date.UTC(9_999, 0)
@@ -29,7 +30,7 @@ export class KeptLease {
 
   /** The storage whose ticks keep the lease. */
   get storage(): Storage {
-    return { ...this.#storage, tick: (request) => this.#tick(request) }
+    return withOperations(this.#storage, { tick: (request) => this.#tick(request) })
   }
 
   /** Lets the lease run out. Answers the instant of its end; `undefined` if there is none. */

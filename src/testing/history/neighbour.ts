@@ -18,6 +18,7 @@ import type { Setting } from '../exploration/setting.ts'
 import { spell } from '../exploration/spell.ts'
 import type { World } from '../exploration/world.ts'
 import { type FakedPorts, fakeGlobals } from '../fixture/faked-globals.ts'
+import { withOperations } from '../storages/wrapped.ts'
 import { ToldOrder } from './told-order.ts'
 import { effectEnd } from './recorded-answers.ts'
 import { RecordedQuestions } from './recorded-questions.ts'
@@ -158,30 +159,26 @@ export class Neighbour implements Setting {
   #watched(storage: Storage): Storage {
     const { tokens } = storage
     const { told } = this
-    return {
-      ...storage,
-      tokens: {
-        ...tokens,
-        insert: (request) =>
-          chain(tokens.insert(request), (inserted) => {
-            if (request.record.kind === 'ONCE' && inserted !== 'stale') told.asked(inserted.record.id)
-            return inserted
-          }),
-        await: (request) => {
-          told.asked(request.tokenId)
-          return chain(tokens.await(request), (awaited) => {
-            if (awaited.outcome === 'settled') told.answered(request.tokenId, awaited.token.status)
-            return awaited
-          })
-        },
-        settle: (request) =>
-          chain(tokens.settle(request), (settled) => {
-            const record = settled === undefined || settled === 'stale' ? undefined : settled.record
-            if (record?.kind === 'ONCE') told.answered(record.id, record.status)
-            return settled
-          }),
+    return withOperations(storage, {
+      'tokens.insert': (request) =>
+        chain(tokens.insert(request), (inserted) => {
+          if (request.record.kind === 'ONCE' && inserted !== 'stale') told.asked(inserted.record.id)
+          return inserted
+        }),
+      'tokens.await': (request) => {
+        told.asked(request.tokenId)
+        return chain(tokens.await(request), (awaited) => {
+          if (awaited.outcome === 'settled') told.answered(request.tokenId, awaited.token.status)
+          return awaited
+        })
       },
-    }
+      'tokens.settle': (request) =>
+        chain(tokens.settle(request), (settled) => {
+          const record = settled === undefined || settled === 'stale' ? undefined : settled.record
+          if (record?.kind === 'ONCE') told.answered(record.id, record.status)
+          return settled
+        }),
+    })
   }
 
   /** A wait is over once its engine knows. */

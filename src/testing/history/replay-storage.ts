@@ -7,7 +7,6 @@ import type {
   RunClaim,
   RunClaimed,
   RunInsert,
-  RunStore,
   RunUpdate,
   RunUpdated,
   Storage,
@@ -15,12 +14,12 @@ import type {
   TokenAwaited,
   TokenInsert,
   TokenInserted,
-  TokenStore,
 } from '../../contract/storage.ts'
 import { effectKey } from '../../core/attempt/recall.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { childQuestion, type InFlightQuestion, newQuestion, tokenQuestion } from '../in-flight/question.ts'
+import { type Operations, withOperations } from '../storages/wrapped.ts'
 import type { RecordedQuestions } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
 import type { Difference } from './departure.ts'
@@ -79,16 +78,9 @@ export class ReplayStorage {
     this.#returns = returns
     this.#endsAtOnce = endsAtOnce
     this.#isOpen = isOpen
-    this.storage = {
-      ...this.#memory,
-      // No run but the one is claimed, and it by a claim.
-      claimsNew: false,
-      resumesWaiting: false,
-      runs: this.#runs(this.#memory.runs),
-      tokens: this.#tokens(this.#memory.tokens),
-      // Other runs are not in the storage, and take what this one writes to their streams.
-      chunks: { ...this.#memory.chunks, add: () => this.#answer('added' as const) },
-    }
+    // No run but the one is claimed, and it by a claim.
+    const memory = { ...this.#memory, claimsNew: false, resumesWaiting: false }
+    this.storage = withOperations(memory, this.#operations(memory))
   }
 
   /** Stores the run, for an engine to claim. */
@@ -139,28 +131,24 @@ export class ReplayStorage {
     this.#isOver = true
   }
 
-  #runs(memory: RunStore): RunStore {
+  #operations({ runs, tokens }: Storage): Operations {
     return {
-      ...memory,
-      insert: (request) => this.#answer(this.#insertRun(request)),
-      get: (id, among) => this.#answer(memory.get(id, among)),
-      update: (request) => memory.update(this.#timed(request)),
-      claim: (request) => this.#claim(request),
-    }
-  }
-
-  #tokens(memory: TokenStore): TokenStore {
-    return {
-      ...memory,
-      insert: (request) => this.#answer(this.#insertToken(request)),
-      get: (...args) =>
+      'runs.insert': (request) => this.#answer(this.#insertRun(request)),
+      'runs.get': (id, among) => this.#answer(runs.get(id, among)),
+      'runs.update': (request) => runs.update(this.#timed(request)),
+      'runs.claim': (request) => this.#claim(request),
+      'tokens.insert': (request) => this.#answer(this.#insertToken(request)),
+      'tokens.get': (...args) =>
         this.#answer(
           chain(this.#ensure(args[0]), () =>
-            chain(memory.get(...args), (read) => read && { ...read, record: this.#shown(read.record) }),
+            chain(tokens.get(...args), (read) => read && { ...read, record: this.#shown(read.record) }),
           ),
         ),
-      await: (request) => this.#answer(this.#await(request)),
-      settle: (request) => this.#answer(chain(this.#ensure(request.id), () => memory.settle(request))),
+      'tokens.await': (request) => this.#answer(this.#await(request)),
+      'tokens.settle': (request) =>
+        this.#answer(chain(this.#ensure(request.id), () => tokens.settle(request))),
+      // Other runs are not in the storage, and take what this one writes to their streams.
+      'chunks.add': () => this.#answer('added' as const),
     }
   }
 

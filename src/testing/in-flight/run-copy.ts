@@ -3,22 +3,20 @@ import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { isFinal, runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import type {
   Awaitable,
-  ChunkStore,
   Inserted,
   RunBinding,
   RunClaimed,
   RunInsert,
-  RunStore,
   RunUpdate,
   Storage,
   TokenInsert,
   TokenInserted,
-  TokenStore,
 } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { readEffect } from '../../core/attempt/recall.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
+import { type Operations, withOperations } from '../storages/wrapped.ts'
 import type { Course, RunInFlight } from './course.ts'
 import { childQuestion, newQuestion, tokenQuestion } from './question.ts'
 
@@ -55,12 +53,7 @@ export class RunCopy {
     this.#stored = stored
     this.#course = course
     this.#now = now
-    this.storage = {
-      ...this.#memory,
-      runs: this.#runs(this.#memory.runs),
-      tokens: this.#tokens(this.#memory.tokens),
-      chunks: this.#chunks(this.#memory.chunks),
-    }
+    this.storage = withOperations(this.#memory, this.#operations(this.#memory))
   }
 
   /** Makes the run one that its engine claims. */
@@ -86,45 +79,38 @@ export class RunCopy {
     ])
   }
 
-  #runs(memory: RunStore): RunStore {
+  #operations({ runs, tokens, chunks }: Storage): Operations {
     const { id: ownId } = this.#stored.record
     return {
-      ...memory,
-      insert: (request) => this.#answer(this.#insertRun(request)),
-      get: (id) => this.#answer(id === ownId ? memory.get(id) : this.#run(id)),
+      'runs.insert': (request) => this.#answer(this.#insertRun(request)),
+      'runs.get': (id) => this.#answer(id === ownId ? runs.get(id) : this.#run(id)),
       // The engine looks for work of its own, its tasks look at the runs there are.
-      list: (filter, page) =>
+      'runs.list': (filter, page) =>
         currentAttempt() === undefined
-          ? memory.list(filter, page)
+          ? runs.list(filter, page)
           : this.#answer(this.#read(() => this.#source.runs.list(filter, page))),
-      waits: (id) => (id === ownId ? memory.waits(id) : this.#read(() => this.#source.runs.waits(id))),
-      update: (request) => this.#update(request),
-      claim: (request) => {
+      'runs.waits': (id) => (id === ownId ? runs.waits(id) : this.#read(() => this.#source.runs.waits(id))),
+      'runs.update': (request) => this.#update(request),
+      'runs.claim': (request) => {
         if (this.#isClaimed) return NONE
         this.#isClaimed = true
-        return chain(memory.claim({ ...request, limit: 1 }), (claimed) => chain(this.#fill(), () => claimed))
+        return chain(runs.claim({ ...request, limit: 1 }), (claimed) => chain(this.#fill(), () => claimed))
       },
-      park: (fence) =>
-        chain(memory.park(fence), (record) => {
+      'runs.park': (fence) =>
+        chain(runs.park(fence), (record) => {
           if (record !== undefined) this.#course.park()
           return record
         }),
-      resume: (request) => {
+      'runs.resume': (request) => {
         this.#course.resume()
-        return memory.resume(request)
+        return runs.resume(request)
       },
-    }
-  }
-
-  #tokens(memory: TokenStore): TokenStore {
-    return {
-      ...memory,
-      insert: (request) => this.#insertToken(request),
-      get: (...args) => this.#answer(chain(this.#ensureToken(args[0]), () => memory.get(...args))),
-      list: (filter, page, now) => {
+      'tokens.insert': (request) => this.#insertToken(request),
+      'tokens.get': (...args) => this.#answer(chain(this.#ensureToken(args[0]), () => tokens.get(...args))),
+      'tokens.list': (filter, page, now) => {
         const { key, kind } = filter
         if (key !== undefined)
-          return this.#answer(chain(this.#ensureKeyed(kind, key), () => memory.list(filter, page, now)))
+          return this.#answer(chain(this.#ensureKeyed(kind, key), () => tokens.list(filter, page, now)))
         return this.#answer(
           chain(
             this.#read(() => this.#source.tokens.list(filter, page, BEFORE_ALL)),
@@ -132,28 +118,23 @@ export class RunCopy {
           ),
         )
       },
-      await: (request) =>
+      'tokens.await': (request) =>
         this.#answer(
           chain(this.#ensureToken(request.tokenId), () =>
-            chain(memory.await(request), (awaited) => {
+            chain(tokens.await(request), (awaited) => {
               if (awaited.outcome === 'registered' || awaited.outcome === 'settled')
                 this.#course.waitsFor(request.tokenId)
               return awaited
             }),
           ),
         ),
-      settle: (request) => this.#answer(chain(this.#ensureToken(request.id), () => memory.settle(request))),
-    }
-  }
-
-  #chunks(memory: ChunkStore): ChunkStore {
-    return {
-      ...memory,
+      'tokens.settle': (request) =>
+        this.#answer(chain(this.#ensureToken(request.id), () => tokens.settle(request))),
       // The copy has no other run.
-      add: () => this.#answer('added' as const),
-      read: (request) =>
+      'chunks.add': () => this.#answer('added' as const),
+      'chunks.read': (request) =>
         this.#answer(
-          chain(memory.read(request), (read) => read ?? this.#read(() => this.#source.chunks.read(request))),
+          chain(chunks.read(request), (read) => read ?? this.#read(() => this.#source.chunks.read(request))),
         ),
     }
   }
@@ -243,7 +224,7 @@ export class RunCopy {
     )
   }
 
-  #update(request: RunUpdate): ReturnType<RunStore['update']> {
+  #update(request: RunUpdate): ReturnType<Storage['runs']['update']> {
     const { id, change } = request
     const { runs } = this.#memory
     if (id !== this.#stored.record.id)

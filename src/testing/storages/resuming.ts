@@ -1,5 +1,5 @@
 import type { RunRecord, WaitRecord } from '../../contract/records.ts'
-import type { Awaitable, RunStore, RunUpdated, Storage } from '../../contract/storage.ts'
+import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import type { Claimer } from '../../core/execution/claimer.ts'
 import type { Executor } from '../../core/execution/executor.ts'
@@ -49,70 +49,26 @@ export class ResumingStorage {
       this.#storage,
       (_name, operation) =>
         (...args) =>
-          chain(operation(...args), (answer) => answer),
+          chain(operation(...args), (answer) =>
+            chain(this.#restartAll(readyIn(answer)), () => this.#seen(answer)),
+          ),
     )
-    const { tokens } = this.#storage
-    return {
-      ...later,
-      // A run that resumes with its answer would not be executed again.
-      resumesWaiting: false,
-      runs: { ...later.runs, ...this.#runs() },
-      tokens: {
-        ...later.tokens,
-        settle: (request) =>
-          chain(tokens.settle(request), (settled) => {
-            if (settled === undefined || settled === 'stale') return settled
-            return chain(this.#restartAll(settled.ready), () => settled)
-          }),
-      },
-      tick: (request) =>
-        chain(this.#storage.tick(request), (result) => {
-          const expired = result.expired.map((updated) => this.#seenUpdate(updated))
-          return chain(this.#restartAll(result.ready), () => ({ ...result, expired }))
-        }),
+    // A run that resumes with its answer would not be executed again.
+    return { ...later, resumesWaiting: false }
+  }
+
+  /** An answer with its runs as the engine is to see them. */
+  #seen<Answer>(answer: Answer): Answer {
+    if (typeof answer !== 'object' || answer === null) return answer
+    if (Array.isArray(answer)) return answer.map((item: unknown) => this.#seen(item)) as Answer
+    if (isRun(answer)) {
+      const restarts = this.#restarts.get(answer.id)
+      return restarts === undefined ? answer : { ...answer, policyAttempt: answer.policyAttempt - restarts }
     }
-  }
-
-  #runs(): Pick<RunStore, 'insert' | 'get' | 'list' | 'asked' | 'update' | 'claim' | 'park' | 'resume'> {
-    const { runs } = this.#storage
-    return {
-      insert: (request) =>
-        chain(runs.insert(request), (inserted) =>
-          inserted === 'stale' ? inserted : { ...inserted, record: this.#seen(inserted.record) },
-        ),
-      get: (id, among) => chain(runs.get(id, among), (record) => record && this.#seen(record)),
-      list: (filter, page) =>
-        chain(runs.list(filter, page), (listed) => ({
-          ...listed,
-          records: listed.records.map((record) => this.#seen(record)),
-        })),
-      asked: (id) =>
-        chain(runs.asked(id), (asked) => ({ ...asked, runs: asked.runs.map((run) => this.#seen(run)) })),
-      update: (request) =>
-        chain(runs.update(request), (updated) => {
-          if (updated === undefined) return updated
-          return chain(this.#restartAll(updated.ready), () => this.#seenUpdate(updated))
-        }),
-      claim: (request) =>
-        chain(runs.claim(request), ({ runs: claimed, ended }) => ({
-          runs: claimed.map((record) => this.#seen(record)),
-          ended: ended.map((updated) => this.#seenUpdate(updated)),
-        })),
-      park: (request) => chain(runs.park(request), (record) => record && this.#seen(record)),
-      resume: (request) =>
-        chain(runs.resume(request), (resumed) =>
-          resumed.outcome === 'resumed' ? { ...resumed, record: this.#seen(resumed.record) } : resumed,
-        ),
-    }
-  }
-
-  #seenUpdate(updated: RunUpdated): RunUpdated {
-    return { ...updated, record: this.#seen(updated.record) }
-  }
-
-  #seen(record: RunRecord): RunRecord {
-    const restarts = this.#restarts.get(record.id)
-    return restarts === undefined ? record : { ...record, policyAttempt: record.policyAttempt - restarts }
+    const parts = Object.entries(answer).filter(([name]) => RUNS.has(name))
+    return parts.length === 0
+      ? answer
+      : { ...answer, ...Object.fromEntries(parts.map(([name, part]) => [name, this.#seen(part)])) }
   }
 
   #restartAll(ready: readonly WaitRecord[]): Awaitable<void> {
@@ -146,4 +102,17 @@ export class ResumingStorage {
     // Its sources are told, as a connection that breaks would be.
     void Promise.resolve(streams?.stop()).catch(() => undefined)
   }
+}
+
+/** Where answers have runs. */
+const RUNS: ReadonlySet<string> = new Set(['record', 'records', 'runs', 'ended', 'expired'])
+
+function isRun(answer: object): answer is RunRecord {
+  return 'policyAttempt' in answer
+}
+
+/** The waits that a call has made ready. */
+function readyIn(answer: unknown): readonly WaitRecord[] {
+  const hasReady = typeof answer === 'object' && answer !== null && 'ready' in answer
+  return hasReady ? (answer.ready as readonly WaitRecord[]) : []
 }

@@ -5,6 +5,7 @@ import { openPool, type PostgresPool } from '../../storage/postgres/pool.ts'
 import { schemaSql } from '../../storage/postgres/schema.ts'
 import { SchemaLease, SchemaLender } from './schema-lender.ts'
 import { statements } from './statements.ts'
+import { callOf, wrapStorage } from './wrapped.ts'
 import { TestError } from '../test-error.ts'
 
 /** One of them holds the locks of the schema names. */
@@ -38,53 +39,33 @@ function watchedPool(watched: PostgresPool): PostgresPool {
 
 /** Passes every call on to a storage on the lent schema. */
 function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
+  const storageOn = (schema: string): Storage =>
+    postgresStorage({ pool: shared, schema, listen: false, pollMs: NEVER_MS })
   const storages = new Map<string, Storage>()
   const current = (): Storage => {
     const { schema } = lease
     const known = storages.get(schema)
     if (known !== undefined) return known
-    const made = postgresStorage({ pool: shared, schema, listen: false, pollMs: NEVER_MS })
+    const made = storageOn(schema)
     storages.set(schema, made)
     return made
   }
-  type Passed = Required<Pick<Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'queues' | 'schedules'>>
-  // What wraps a storage asks which operations there are, before it is open.
-  const passing = <Store extends keyof Passed>(store: Store): Passed[Store] =>
-    new Proxy({} as Passed[Store], {
-      get:
-        (_, name) =>
-        (...args: readonly unknown[]): unknown => {
-          const operation: unknown = Reflect.get(current()[store] ?? {}, name)
-          return Reflect.apply(operation as (...given: readonly unknown[]) => unknown, current()[store], args)
-        },
-    })
+  // What wraps a storage asks which operations there are, before it is open. Of real time there are none.
+  const { time: _time, untilLeft: _untilLeft, ...model } = storageOn('not_lent')
+  const passing = wrapStorage(
+    model,
+    (name) =>
+      (...args) =>
+        callOf(current(), name, args),
+  )
   return {
-    joinsTransactions: true,
-    runs: passing('runs'),
-    tokens: passing('tokens'),
-    chunks: passing('chunks'),
-    settings: passing('settings'),
-    queues: passing('queues'),
-    schedules: passing('schedules'),
-    counts: {
-      runs: async (filter, atMost) => (await current().counts?.runs(filter, atMost)) ?? {},
-      tokens: async (filter, atMost) => (await current().counts?.tokens(filter, atMost)) ?? {},
-    },
-    leases: async () => (await current().leases?.()) ?? [],
-    due: async (limit) => (await current().due?.(limit)) ?? [],
-    timesOut: true,
-    rates: true,
-    debounces: true,
-    claimsNew: true,
-    resumesWaiting: true,
-    open: () => statements.watch(lease.take().then(() => current().open())),
-    tick: (request) => current().tick(request),
+    ...passing,
     subscribe: (owner, listener) => current().subscribe(owner, listener),
+    open: () => statements.watch(lease.take().then(() => current().open())),
     async leave(request) {
       await current().leave(request)
       lease.giveBack()
     },
-    prune: (request) => current().prune(request),
   }
 }
 

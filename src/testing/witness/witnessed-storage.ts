@@ -1,5 +1,5 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
-import type { RunStore, RunUpdated, Storage, TokenStore } from '../../contract/storage.ts'
+import type { RunUpdated, Storage } from '../../contract/storage.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { isTimeoutDefault } from './given-timeouts.ts'
@@ -7,30 +7,13 @@ import type { Origin } from './origin.ts'
 import { warnOfRealTime } from './real-time.ts'
 import { seen } from './seen-answer.ts'
 import type { Witness } from './witness.ts'
-import { wrapStorage } from '../storages/wrapped.ts'
+import { type Operations, withOperations, wrapStorage } from '../storages/wrapped.ts'
 
 /** The storage with a witness that records origins, waits and the last call of each run. */
 export function witnessedStorage(storage: Storage, witness: Witness): Storage {
-  const passing = wrapStorage(storage, (name, operation) => (...args) => {
-    const attempt = currentAttempt()
-    if (attempt !== undefined) witness.passed(attempt.id, name)
-    return operation(...args)
-  })
-  return {
-    ...passing,
-    runs: { ...passing.runs, ...witnessedRuns(passing.runs, witness) },
-    tokens: { ...passing.tokens, ...witnessedTokens(passing.tokens, witness) },
-    tick: (request) =>
-      seen(passing.tick(request), (result) => {
-        for (const { id } of result.settled) witness.tokenSettled(id)
-        for (const updated of result.expired) seeRun(witness, updated)
-      }),
-  }
-}
-
-function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert' | 'update' | 'claim'> {
-  return {
-    insert(request) {
+  const { runs, tokens } = storage
+  const watched: Operations = {
+    'runs.insert': (request) => {
       const origin = witness.origins.ofRecord()
       return seen(runs.insert(request), (inserted) => {
         if (inserted === 'stale' || inserted.isCached) return
@@ -39,11 +22,11 @@ function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert
         if (record.status === 'DELAYED') lookAtTime(record.wakeAt, record, origin)
       })
     },
-    update: (request) =>
+    'runs.update': (request) =>
       seen(runs.update(request), (updated) => {
         if (updated !== undefined) seeRun(witness, updated)
       }),
-    claim: (request) =>
+    'runs.claim': (request) =>
       seen(runs.claim(request), (claimed) => {
         for (const { id } of claimed.runs) {
           witness.waitsDropped(id)
@@ -51,15 +34,7 @@ function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert
         }
         for (const updated of claimed.ended) seeRun(witness, updated)
       }),
-  }
-}
-
-function witnessedTokens(
-  tokens: TokenStore,
-  witness: Witness,
-): Pick<TokenStore, 'insert' | 'get' | 'list' | 'await' | 'settle' | 'release'> {
-  return {
-    insert(request) {
+    'tokens.insert': (request) => {
       const origin = witness.origins.ofRecord()
       return seen(tokens.insert(request), (inserted) => {
         if (inserted === 'stale') return
@@ -69,27 +44,37 @@ function witnessedTokens(
         else if (record.status === 'WAITING') witness.tokenCreated(record, isTimeoutDefault(), origin)
       })
     },
-    get: (id, now, extras) =>
+    'tokens.get': (id, now, extras) =>
       seen(tokens.get(id, now, extras), (read) => {
         if (read !== undefined) seeToken(witness, read.record)
       }),
-    list: (filter, page, now) =>
+    'tokens.list': (filter, page, now) =>
       seen(tokens.list(filter, page, now), ({ settled }) => {
         for (const token of settled) seeToken(witness, token)
       }),
-    await: (request) =>
+    'tokens.await': (request) =>
       seen(tokens.await(request), (awaited) => {
         if (awaited.outcome === 'registered') witness.waitRegistered(request)
       }),
-    settle: (request) =>
+    'tokens.settle': (request) =>
       seen(tokens.settle(request), (settled) => {
         if (settled !== undefined && settled !== 'stale') seeToken(witness, settled.record)
       }),
-    release: (waits) =>
+    'tokens.release': (waits) =>
       seen(tokens.release(waits), () => {
         for (const wait of waits) witness.waitReleased(wait)
       }),
+    tick: (request) =>
+      seen(storage.tick(request), (result) => {
+        for (const { id } of result.settled) witness.tokenSettled(id)
+        for (const updated of result.expired) seeRun(witness, updated)
+      }),
   }
+  return wrapStorage(withOperations(storage, watched), (name, operation) => (...args) => {
+    const attempt = currentAttempt()
+    if (attempt !== undefined) witness.passed(attempt.id, name)
+    return operation(...args)
+  })
 }
 
 function lookAtTime(
