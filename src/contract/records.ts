@@ -163,3 +163,89 @@ export interface StreamRecord {
   readonly next: number
   readonly segments: readonly SegmentRecord[]
 }
+
+// How records are stored. `npm run records` writes `src/generated` from this: a new field comes last.
+
+/**
+ * The type of a column: a `name` is compared and sorted by its characters, a `text` is neither, a `count` is a whole number of 32 bits. A
+ * list of `texts` is a text in JSON, a `key` has three columns.
+ */
+export type FieldType = 'name' | 'text' | 'count' | 'number' | 'flag' | 'texts' | 'key'
+
+export interface Field {
+  readonly type: FieldType
+  /** The column. Absent: the name of the field in snake case, without `Json`. */
+  readonly column?: string
+  readonly isOptional?: true
+  /** Most records that are under way do not have it. */
+  readonly isRare?: true
+  /** How it changes after the insert: with the `place` of its run in line, or with other `content`. Absent: by an update of its own, or never. */
+  readonly changes?: 'content' | 'place'
+  /** A list that a storage searches: it may have a column for that, too. */
+  readonly isSearched?: true
+}
+
+type TypeFor<Value> = Value extends string
+  ? 'name' | 'text'
+  : Value extends number
+    ? 'count' | 'number'
+    : Value extends boolean
+      ? 'flag'
+      : Value extends KeyRecord
+        ? 'key'
+        : 'texts'
+
+/** The fields of a record, each with the type that it has there. */
+type FieldsOf<Record> = {
+  readonly [Name in keyof Record]-?: Field & {
+    readonly type: TypeFor<NonNullable<Record[Name]>>
+  } & (undefined extends Record[Name] ? { readonly isOptional: true } : { readonly isOptional?: never })
+}
+
+export const RUN_FIELDS: FieldsOf<RunRecord> = {
+  id: { type: 'name' },
+  taskId: { type: 'name' },
+  status: { type: 'name', changes: 'place' },
+  payloadJson: { type: 'text', isOptional: true },
+  outputJson: { type: 'text', isOptional: true, isRare: true, changes: 'content' },
+  errorJson: { type: 'text', isOptional: true, isRare: true, changes: 'content' },
+  attempt: { type: 'count', changes: 'content' },
+  policyAttempt: { type: 'count', changes: 'content' },
+  interruptions: { type: 'count', changes: 'content' },
+  owner: { type: 'name', isOptional: true, changes: 'place' },
+  epoch: { type: 'count', changes: 'content' },
+  slot: { type: 'flag', changes: 'place' },
+  slotUntil: { type: 'number', isOptional: true, isRare: true, changes: 'place' },
+  returned: { type: 'flag', changes: 'place' },
+  wakeAt: { type: 'number', isOptional: true, isRare: true, changes: 'place' },
+  expiresAt: { type: 'number', isOptional: true, isRare: true, changes: 'place' },
+  parentId: { type: 'name', isOptional: true, isRare: true },
+  rootId: { type: 'name' },
+  tags: { type: 'texts', changes: 'content', isSearched: true },
+  metadataJson: { type: 'text', isOptional: true, isRare: true, changes: 'content' },
+  streams: { type: 'texts', changes: 'content' },
+  queue: { type: 'name' },
+  concurrencyKey: { type: 'name', isOptional: true, isRare: true },
+  optionsJson: { type: 'text', isOptional: true, isRare: true },
+  key: { type: 'key', isOptional: true, isRare: true },
+  createdAt: { type: 'number' },
+  updatedAt: { type: 'number', changes: 'content' },
+  startedAt: { type: 'number', isOptional: true, changes: 'content' },
+  finishedAt: { type: 'number', isOptional: true, isRare: true, changes: 'content' },
+  version: { type: 'name', isOptional: true, changes: 'content' },
+  attemptsJson: { type: 'text', column: 'attempts_json', isOptional: true, isRare: true, changes: 'content' },
+  priorityMs: { type: 'number', isOptional: true, isRare: true },
+}
+
+export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {
+  id: { type: 'name' },
+  kind: { type: 'name' },
+  status: { type: 'name' },
+  outputJson: { type: 'text', isOptional: true },
+  timeoutAt: { type: 'number', isOptional: true },
+  tags: { type: 'texts', isSearched: true },
+  key: { type: 'key', isOptional: true },
+  runId: { type: 'name', isOptional: true },
+  createdAt: { type: 'number' },
+  completedAt: { type: 'number', isOptional: true },
+}

@@ -1,8 +1,6 @@
 import type { RunChange, RunRecord } from '../contract/records.ts'
 import type { RunClaim, RunInsert } from '../contract/storage.ts'
-
-/** A record that no other code has seen yet. */
-export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] }
+import { fullRunDraft, isPlainRun, plainRunDraft, type RunDraft } from '../generated/run-record.ts'
 
 /**
  * A copy to change and to put in the place of `record`, no older than `now`.
@@ -11,92 +9,12 @@ export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] 
  * a spread that adds or changes some. Most runs that are under way have few of the fields: theirs is the small one.
  */
 export function draftOf(record: RunRecord, now: number): RunDraft {
-  return isPlain(record) ? plainDraft(record, now) : fullDraft(record, now)
-}
-
-/** Nothing is set that only some runs have, and runs that are over. */
-function isPlain(record: RunRecord): boolean {
-  return (
-    record.outputJson === undefined &&
-    record.errorJson === undefined &&
-    record.attemptsJson === undefined &&
-    record.slotUntil === undefined &&
-    record.wakeAt === undefined &&
-    record.expiresAt === undefined &&
-    record.parentId === undefined &&
-    record.metadataJson === undefined &&
-    record.concurrencyKey === undefined &&
-    record.priorityMs === undefined &&
-    record.optionsJson === undefined &&
-    record.key === undefined &&
-    record.finishedAt === undefined
-  )
-}
-
-function plainDraft(record: RunRecord, now: number): RunDraft {
-  return {
-    id: record.id,
-    taskId: record.taskId,
-    status: record.status,
-    payloadJson: record.payloadJson,
-    attempt: record.attempt,
-    policyAttempt: record.policyAttempt,
-    version: record.version,
-    interruptions: record.interruptions,
-    owner: record.owner,
-    epoch: record.epoch,
-    slot: record.slot,
-    returned: record.returned,
-    rootId: record.rootId,
-    tags: record.tags,
-    streams: record.streams,
-    queue: record.queue,
-    createdAt: record.createdAt,
-    updatedAt: Math.max(record.updatedAt, now),
-    startedAt: record.startedAt,
-  }
-}
-
-function fullDraft(record: RunRecord, now: number): RunDraft {
-  return {
-    id: record.id,
-    taskId: record.taskId,
-    status: record.status,
-    payloadJson: record.payloadJson,
-    outputJson: record.outputJson,
-    errorJson: record.errorJson,
-    attemptsJson: record.attemptsJson,
-    attempt: record.attempt,
-    policyAttempt: record.policyAttempt,
-    version: record.version,
-    interruptions: record.interruptions,
-    owner: record.owner,
-    epoch: record.epoch,
-    slot: record.slot,
-    slotUntil: record.slotUntil,
-    returned: record.returned,
-    wakeAt: record.wakeAt,
-    expiresAt: record.expiresAt,
-    parentId: record.parentId,
-    rootId: record.rootId,
-    tags: record.tags,
-    metadataJson: record.metadataJson,
-    streams: record.streams,
-    queue: record.queue,
-    concurrencyKey: record.concurrencyKey,
-    priorityMs: record.priorityMs,
-    optionsJson: record.optionsJson,
-    key: record.key,
-    createdAt: record.createdAt,
-    updatedAt: Math.max(record.updatedAt, now),
-    startedAt: record.startedAt,
-    finishedAt: record.finishedAt,
-  }
+  return isPlainRun(record) ? plainRunDraft(record, now) : fullRunDraft(record, now)
 }
 
 /** A copy with an update in it. An update may give the slot back; only a claim or a resume takes one. */
 export function changedDraft(record: RunRecord, change: RunChange, now: number): RunDraft {
-  const draft: RunDraft = Object.assign(fullDraft(record, now), change)
+  const draft: RunDraft = Object.assign(fullRunDraft(record, now), change)
   draft.slot = record.slot && draft.slot
   if (!draft.slot) draft.slotUntil = undefined
   return draft
@@ -128,7 +46,7 @@ export function pushedDraft(last: RunRecord, { record, push, now }: RunInsert): 
   if (push === undefined || last.id === record.id) return undefined
   if (status !== 'DELAYED' || attempt > 0 || wakeAt === undefined || wakeAt <= now) return undefined
   if (push.wakeAt > createdAt + (push.withinMs ?? Infinity)) return undefined
-  const draft: RunDraft = Object.assign(fullDraft(last, now), push.change)
+  const draft: RunDraft = Object.assign(fullRunDraft(last, now), push.change)
   // An update of what was read before is refused: it would take the push back.
   draft.epoch += 1
   draft.wakeAt = Math.max(wakeAt, push.wakeAt)

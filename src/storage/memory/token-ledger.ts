@@ -1,4 +1,5 @@
 import type { TokenEnd } from '../run-draft.ts'
+import { tokenDraft } from '../../generated/token-record.ts'
 import type { KeyRecord, TokenRecord, TokenStatus, WaitRecord } from '../../contract/records.ts'
 import { TOKEN_STATUSES } from '../../contract/run-states.ts'
 import type { NextDue } from '../../contract/storage.ts'
@@ -71,7 +72,8 @@ export class TokenLedger {
       after: TOKEN_STATUSES.indexOf(end.status),
     }
     this.table.regroup(token, token.position, groups)
-    token.record = settledRecord(token.record, end)
+    // Hot, hence no spread: see `draftOf` of a run.
+    token.record = Object.assign(tokenDraft(token.record), end)
     this.#ended.add(token, act.now)
     if (token.record.kind === 'MANUAL') this.#hints.token(act.by)
     return this.#waits.settle(token, act)
@@ -129,23 +131,6 @@ export class TokenLedger {
   /** The first deadlines, at most `limit`. */
   due(limit: number): readonly NextDue[] {
     return this.#deadlines.first(limit).map(({ at, value }) => ({ at, what: `token ${value.id}` }))
-  }
-}
-
-/** Hot, hence no spread: see `draftOf` of a run. */
-function settledRecord(record: TokenRecord, end: TokenEnd): TokenRecord {
-  const { status, completedAt, outputJson, timeoutAt = record.timeoutAt } = end
-  return {
-    id: record.id,
-    kind: record.kind,
-    status,
-    outputJson,
-    timeoutAt,
-    tags: record.tags,
-    key: record.key,
-    runId: record.runId,
-    createdAt: record.createdAt,
-    completedAt,
   }
 }
 

@@ -2,7 +2,8 @@ import { hostname } from 'node:os'
 import type { LeaseRecord, NextDue, PruneRequest, TickRequest, TickResult } from '../../contract/storage.ts'
 import { type EndAnswer, endedRun, type PostgresSession, readyWaits, type ReadyAnswer } from './session.ts'
 import type { CallKind } from './turns.ts'
-import { type Row, tokenOfRow } from '../sql-rows.ts'
+import type { Row } from '../../contract/columns.ts'
+import { tokenOfRow } from '../../generated/token-record.ts'
 
 interface TickAnswer {
   readonly alive: boolean

@@ -9,7 +9,10 @@ import type {
   RunUpdate,
   TokenSettle,
 } from '../../contract/storage.ts'
-import { laneOf, RUN_COLUMNS, runValues, textsColumn } from '../sql-rows.ts'
+import { textsColumn, type Value } from '../../contract/columns.ts'
+import { RUN_COLUMN_OF, RUN_COLUMNS, runValues } from '../../generated/run-record.ts'
+import { TOKEN_COLUMNS, tokenValues } from '../../generated/token-record.ts'
+import { laneOf } from '../sql-rows.ts'
 
 /** Whether a request has what `keyLockColumns` answered. */
 export function locksKey({ key_lock: keyLock }: { readonly key_lock?: string }): boolean {
@@ -26,22 +29,7 @@ interface KeyedInsert {
 const NONE: object = {}
 
 const RUN_NAMES = RUN_COLUMNS.split(', ')
-
-/** The column of every field that a change may have; `tags` is two. */
-const CHANGED: Readonly<Record<Exclude<keyof RunChange, 'tags' | 'slot' | 'returned'>, string>> = {
-  status: 'status',
-  outputJson: 'output',
-  errorJson: 'error',
-  attemptsJson: 'attempts_json',
-  epoch: 'epoch',
-  owner: 'owner',
-  slotUntil: 'slot_until',
-  wakeAt: 'wake_at',
-  expiresAt: 'expires_at',
-  version: 'version',
-  metadataJson: 'metadata',
-  finishedAt: 'finished_at',
-}
+const TOKEN_NAMES = TOKEN_COLUMNS.split(', ')
 
 /**
  * What an idempotency key is locked by. A key that only an attempt asks for is under the lock of its run. Inserts with a mark are under
@@ -79,49 +67,30 @@ export function amongColumns({ taskIds, tags }: RunsAmong): object {
 
 /** A run as an object of columns. */
 export function runColumns(record: RunRecord): object {
-  const columns: Record<string, unknown> = { lane: laneOf(record) }
-  // The fewer columns are named, the less the server reads.
-  for (const [at, value] of runValues(record).entries()) {
-    if (value !== null) columns[RUN_NAMES[at] ?? ''] = value
-  }
-  if (record.tags.length > 0) columns['tag_list'] = record.tags
-  return columns
+  return { lane: laneOf(record), ...columnsOf(RUN_NAMES, runValues(record)), ...listColumns(record) }
 }
 
 /** A token as an object of columns. */
 export function tokenColumns(record: TokenRecord): object {
-  return {
-    id: record.id,
-    kind: record.kind,
-    status: record.status,
-    output: record.outputJson,
-    timeout_at: record.timeoutAt,
-    ...(record.tags.length > 0 && { tags: textsColumn(record.tags), tag_list: record.tags }),
-    key_scope: record.key?.scope,
-    key_value: record.key?.value,
-    key_expires_at: record.key?.expiresAt,
-    run_id: record.runId,
-    created_at: record.createdAt,
-    completed_at: record.completedAt,
-  }
+  return { ...columnsOf(TOKEN_NAMES, tokenValues(record)), ...listColumns(record) }
 }
 
-/** The column of every field that a push may replace, but for `tags`, which is two. */
-const PUSHED: Readonly<Record<Exclude<keyof PushedChange, 'tags'>, string>> = {
-  payloadJson: 'payload',
-  metadataJson: 'metadata',
-  optionsJson: 'options',
+/** The fewer columns are named, the less the server reads. */
+function columnsOf(names: readonly string[], values: readonly Value[]): Record<string, unknown> {
+  const columns: Record<string, unknown> = {}
+  for (const [at, value] of values.entries()) {
+    if (value !== null) columns[names[at] ?? ''] = value
+  }
+  return columns
+}
+
+function listColumns({ tags }: { readonly tags: readonly string[] }): object {
+  return tags.length === 0 ? NONE : { tag_list: tags }
 }
 
 /** How a run is put off, as the part of an insert. */
 export function pushColumns({ wakeAt, withinMs, change = {} }: RunPush): object {
-  const columns: Record<string, unknown> = {}
-  for (const [field, column] of Object.entries(PUSHED)) {
-    if (field in change) columns[column] = change[field as keyof typeof PUSHED] ?? null
-  }
-  const { tags } = change
-  const tagged = tags === undefined ? {} : { tags: textsColumn(tags), tag_list: tagList(tags) }
-  return { wake_at: wakeAt, within: withinMs, change: { ...columns, ...tagged } }
+  return { wake_at: wakeAt, within: withinMs, change: changeColumns(change) }
 }
 
 /** How many fields the change has by which an attempt ends. */
@@ -138,15 +107,13 @@ export function endColumns({ expected, change }: RunUpdate): object | undefined 
 }
 
 /** A change as an object of columns. A field without a value is NULL. */
-export function changeColumns(change: RunChange): object {
+export function changeColumns({ tags, ...change }: RunChange | PushedChange): object {
   const columns: Record<string, unknown> = {}
-  for (const [field, column] of Object.entries(CHANGED)) {
-    if (field in change) columns[column] = change[field as keyof typeof CHANGED] ?? null
+  for (const [field, value] of Object.entries(change)) {
+    const column = RUN_COLUMN_OF[field]
+    if (column !== undefined) columns[column] = typeof value === 'boolean' ? Number(value) : (value ?? null)
   }
-  if ('slot' in change) columns['slot'] = Number(change.slot)
-  if ('returned' in change) columns['returned'] = Number(change.returned)
-  if (change.tags === undefined) return columns
-  return { ...columns, tags: textsColumn(change.tags), tag_list: tagList(change.tags) }
+  return tags === undefined ? columns : { ...columns, tags: textsColumn(tags), tag_list: tagList(tags) }
 }
 
 function tagList(tags: readonly string[]): readonly string[] | null {

@@ -43,7 +43,8 @@ import {
 import type { CallKind } from './turns.ts'
 import { isFinal, runTokenId, tokenOfRun } from '../../contract/run-states.ts'
 import { readPostgresPage } from './pages.ts'
-import { type Row, tokenOfRow } from '../sql-rows.ts'
+import type { Row } from '../../contract/columns.ts'
+import { tokenOfRow } from '../../generated/token-record.ts'
 
 type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, run?: RunAnswer, isClaimed?: boolean]
 

@@ -2,7 +2,8 @@ import type { RunRecord, WaitRecord } from '../../contract/records.ts'
 import type { RunUpdated } from '../../contract/storage.ts'
 import type { HintCollector } from './hints.ts'
 import type { CallKind } from './turns.ts'
-import { runOfValues, type Value } from '../sql-rows.ts'
+import type { Value } from '../../contract/columns.ts'
+import { runOfValues } from '../../generated/run-record.ts'
 
 /** The tools that the stores of one schema share. */
 export interface PostgresSession {

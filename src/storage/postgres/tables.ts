@@ -1,3 +1,6 @@
+import { POSTGRES_RUN_TABLE, POSTGRES_RUN_TABLE_ADDED } from '../../generated/run-record.ts'
+import { POSTGRES_TOKEN_TABLE } from '../../generated/token-record.ts'
+
 /**
  * The tables whose rows are updated, or come and go. Vacuum comes at a small part of them instead of a fifth, which of ten million
  * records would be two million dead ones.
@@ -21,22 +24,11 @@ CREATE SEQUENCE $s.places;
 CREATE TABLE $s.runs (
   id text COLLATE "C" PRIMARY KEY,
   seq bigint NOT NULL,
-  task_id text COLLATE "C" NOT NULL,
-  status text COLLATE "C" NOT NULL,
-  payload text, output text, error text,
-  attempt int NOT NULL, policy_attempt int NOT NULL, interruptions int NOT NULL,
-  owner text COLLATE "C", epoch int NOT NULL,
-  slot int NOT NULL, slot_until float8, returned int NOT NULL,
-  wake_at float8, expires_at float8,
-  parent_id text COLLATE "C", root_id text COLLATE "C" NOT NULL,
-  tags text, tag_list text[] COLLATE "C", metadata text, streams text,
-  queue text COLLATE "C" NOT NULL, concurrency_key text COLLATE "C", options text,
-  key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8,
-  created_at float8 NOT NULL, updated_at float8 NOT NULL, started_at float8, finished_at float8,
+  ${POSTGRES_RUN_TABLE},
   lane text COLLATE "C" NOT NULL, held int NOT NULL, reserved int NOT NULL,
   line int, line_at float8, look_at float8, ended_at float8,
   claim_number float8, claim_place int, changed_by text,
-  version text COLLATE "C", attempts_json text, priority_ms float8
+  ${POSTGRES_RUN_TABLE_ADDED}
 ) WITH (fillfactor = 80);
 CREATE INDEX runs_in_line ON $s.runs (task_id, line, line_at, seq) WHERE line IS NOT NULL;
 CREATE INDEX runs_to_look_at ON $s.runs (look_at) WHERE look_at IS NOT NULL;
@@ -50,12 +42,7 @@ CREATE INDEX runs_ended ON $s.runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE TABLE $s.tokens (
   id text COLLATE "C" PRIMARY KEY,
   seq bigint NOT NULL,
-  kind text COLLATE "C" NOT NULL,
-  status text COLLATE "C" NOT NULL,
-  output text, timeout_at float8, tags text, tag_list text[] COLLATE "C",
-  key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8,
-  run_id text COLLATE "C",
-  created_at float8 NOT NULL, completed_at float8,
+  ${POSTGRES_TOKEN_TABLE},
   due_at float8, ended_at float8, settled_by text
 ) WITH (fillfactor = 80);
 CREATE INDEX tokens_due ON $s.tokens (due_at) WHERE due_at IS NOT NULL;

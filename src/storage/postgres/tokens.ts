@@ -19,7 +19,8 @@ import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, run
 import type { CallKind } from './turns.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
 import { readPostgresPage } from './pages.ts'
-import { orNull, type Row, tokenOfRow } from '../sql-rows.ts'
+import { orNull, type Row } from '../../contract/columns.ts'
+import { tokenOfRow } from '../../generated/token-record.ts'
 
 /** A token, or the run whose end it stands for, as a function answers it. */
 interface TokenAnswer {

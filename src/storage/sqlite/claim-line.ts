@@ -1,6 +1,6 @@
 import { nextStartAt, withStart } from '../../contract/queue-rates.ts'
 import type { QueueRate, QueueStart, RunClaim } from '../../contract/storage.ts'
-import type { Row } from '../sql-rows.ts'
+import type { Row } from '../../contract/columns.ts'
 import { allowanceOf, startsOf, storeStarts } from './queues.ts'
 import type { SqliteSession } from './session.ts'
 import { storable } from './texts.ts'

@@ -1,6 +1,6 @@
 import type { Page, PageRequest } from '../../contract/storage.ts'
+import type { Row } from '../../contract/columns.ts'
 import type { IdRange } from '../made-id.ts'
-import type { Row } from '../sql-rows.ts'
 import type { SqlValue } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 

@@ -1,6 +1,7 @@
 import { LIVE_STATUSES } from '../../contract/run-states.ts'
 import type { PruneRequest } from '../../contract/storage.ts'
-import { textList, textsOf } from '../sql-rows.ts'
+import { textsOf } from '../../contract/columns.ts'
+import { textList } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 import { dropTags } from './tags.ts'
 

@@ -1,7 +1,8 @@
 import { changedSettings, isAsDeclared, limitInForce } from '../../contract/queue-limits.ts'
 import { rateInForce } from '../../contract/queue-rates.ts'
 import type { QueueSettings, QueueStart, QueueStore, RunClaim } from '../../contract/storage.ts'
-import { laneOf, orNull, type Row } from '../sql-rows.ts'
+import { orNull, type Row } from '../../contract/columns.ts'
+import { laneOf } from '../sql-rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Perform } from './session.ts'
 

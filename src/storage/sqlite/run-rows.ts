@@ -1,6 +1,17 @@
 import type { RunRecord, SegmentEnd } from '../../contract/records.ts'
 import type { RunsAmong, RunUpdated } from '../../contract/storage.ts'
-import { laneOf, orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from '../sql-rows.ts'
+import { orNull } from '../../contract/columns.ts'
+import {
+  RUN_COLUMNS,
+  RUN_CONTENT,
+  RUN_PLACE,
+  RUN_PLACING,
+  runContentValues,
+  runOfValues,
+  runPlaceValues,
+  runValues,
+} from '../../generated/run-record.ts'
+import { laneOf } from '../sql-rows.ts'
 import { endSegment, type StreamRow } from './segments.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { SqlValue } from './handle.ts'
@@ -28,18 +39,14 @@ interface RunPlace {
 
 const RESUMED = 0
 const QUEUED = 1
-const CONTENT = `output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?,
-  metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?, version = ?,
-  attempts_json = ?`
-const PLACE = `status = ?, owner = ?, slot = ?, slot_until = ?, returned = ?, wake_at = ?, expires_at = ?, held = ?,
-  reserved = reserved AND ?, line = ?, line_at = ?, look_at = ?, ended_at = ?`
+const PLACE = `${RUN_PLACE}, held = ?, reserved = reserved AND ?, line = ?, line_at = ?, look_at = ?, ended_at = ?`
 /** Not to touch the columns of a place spares all indexes. */
-const REWRITE = `UPDATE runs SET ${CONTENT} WHERE seq = ?`
-const REPLACE = `UPDATE runs SET ${CONTENT}, ${PLACE} WHERE seq = ?`
+const REWRITE = `UPDATE runs SET ${RUN_CONTENT} WHERE seq = ?`
+const REPLACE = `UPDATE runs SET ${RUN_CONTENT}, ${PLACE} WHERE seq = ?`
 const MOVE = `UPDATE runs SET ${PLACE} WHERE seq = ?`
 const NOWHERE: RunPlace = { line: null, lineAt: null, lookAt: null }
-/** The columns that decide the place of a run and its holder. */
-const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'expiresAt', 'owner'] as const
+const INSERT = `INSERT INTO runs (${RUN_COLUMNS}, lane, line, line_at, look_at, ended_at)
+  VALUES (${RUN_COLUMNS.replaceAll(/\w+/g, '?')}, ?, ?, ?, ?, ?)`
 const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
 
 /** Where a row of `STORED_RUN` has its `seq`; `held` comes after it. */
@@ -80,16 +87,7 @@ function findValues(
 
 export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act): void {
   const { line, lineAt, lookAt } = placeOf(session, { record, isHeld: false }, act.now)
-  session.database.run(
-    `INSERT INTO runs (${RUN_COLUMNS}, lane, line, line_at, look_at, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...runValues(record),
-    laneOf(record),
-    line,
-    lineAt,
-    lookAt,
-    endOf(record),
-  )
+  session.database.run(INSERT, ...runValues(record), laneOf(record), line, lineAt, lookAt, endOf(record))
   addTags(session, 'run_tags', record)
 }
 
@@ -98,9 +96,9 @@ export function replaceRun(session: SqliteSession, run: StoredRun, change: RunRe
   const { record, act, isHeld = run.isHeld } = change
   const { database, hints } = session
   const before = run.record
-  const isMoved = isHeld !== run.isHeld || PLACING.some((field) => before[field] !== record[field])
+  const isMoved = isHeld !== run.isHeld || RUN_PLACING.some((field) => before[field] !== record[field])
   const place = isMoved ? placeColumns(session, { seq: run.seq, record, isHeld }, act.now) : []
-  database.run(isMoved ? REPLACE : REWRITE, ...contentColumns(record), ...place, run.seq)
+  database.run(isMoved ? REPLACE : REWRITE, ...runContentValues(record), ...place, run.seq)
   if (before.tags !== record.tags) {
     dropTags(session, 'run_tags', before)
     addTags(session, 'run_tags', record)
@@ -148,38 +146,12 @@ export function moveRun(session: SqliteSession, run: StoredRun, act: Act): void 
   session.database.run(MOVE, ...placeColumns(session, run, act.now), run.seq)
 }
 
-/** The columns of `CONTENT`. */
-function contentColumns(record: RunRecord): readonly SqlValue[] {
-  return [
-    orNull(record.outputJson),
-    orNull(record.errorJson),
-    record.attempt,
-    record.policyAttempt,
-    record.interruptions,
-    record.epoch,
-    textsColumn(record.tags),
-    orNull(record.metadataJson),
-    textsColumn(record.streams),
-    record.updatedAt,
-    orNull(record.startedAt),
-    orNull(record.finishedAt),
-    orNull(record.version),
-    orNull(record.attemptsJson),
-  ]
-}
-
 /** The columns of `PLACE`. */
 function placeColumns(session: SqliteSession, run: StoredRun, now: number): readonly SqlValue[] {
   const { record, isHeld } = run
   const { line, lineAt, lookAt } = placeOf(session, run, now)
   return [
-    record.status,
-    orNull(record.owner),
-    Number(record.slot),
-    orNull(record.slotUntil),
-    Number(record.returned),
-    orNull(record.wakeAt),
-    orNull(record.expiresAt),
+    ...runPlaceValues(record),
     Number(isHeld),
     Number(record.status === 'WAITING'),
     line,

@@ -1,3 +1,5 @@
+import { SQLITE_RUN_TABLE, SQLITE_RUN_TABLE_ADDED } from '../../generated/run-record.ts'
+import { SQLITE_TOKEN_TABLE } from '../../generated/token-record.ts'
 import type { SqliteDatabase } from './database.ts'
 
 /** Says that a file is a database of ours: `wpnt`. */
@@ -19,22 +21,11 @@ export const SQLITE_STEPS: readonly string[] = [
   CREATE TABLE runs (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
-    task_id TEXT NOT NULL,
-    status TEXT NOT NULL,
-    payload TEXT, output TEXT, error TEXT,
-    attempt INTEGER NOT NULL, policy_attempt INTEGER NOT NULL, interruptions INTEGER NOT NULL,
-    owner TEXT, epoch INTEGER NOT NULL,
-    slot INTEGER NOT NULL, slot_until NUMERIC, returned INTEGER NOT NULL,
-    wake_at NUMERIC, expires_at NUMERIC,
-    parent_id TEXT, root_id TEXT NOT NULL,
-    tags TEXT, metadata TEXT, streams TEXT,
-    queue TEXT NOT NULL, concurrency_key TEXT, options TEXT,
-    key_scope TEXT, key_value TEXT, key_expires_at NUMERIC,
-    created_at NUMERIC NOT NULL, updated_at NUMERIC NOT NULL, started_at NUMERIC, finished_at NUMERIC,
+    ${SQLITE_RUN_TABLE},
     lane TEXT NOT NULL, held INTEGER NOT NULL DEFAULT 0, reserved INTEGER NOT NULL DEFAULT 0,
     line INTEGER, line_at NUMERIC, look_at NUMERIC, ended_at NUMERIC,
     claim_number INTEGER, claim_place INTEGER,
-    version TEXT, attempts_json TEXT, priority_ms NUMERIC
+    ${SQLITE_RUN_TABLE_ADDED}
   );
   CREATE INDEX runs_in_line ON runs (task_id, line, line_at) WHERE line IS NOT NULL;
   CREATE INDEX runs_to_look_at ON runs (look_at) WHERE look_at IS NOT NULL;
@@ -52,12 +43,7 @@ export const SQLITE_STEPS: readonly string[] = [
   CREATE TABLE tokens (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL,
-    status TEXT NOT NULL,
-    output TEXT, timeout_at NUMERIC, tags TEXT,
-    key_scope TEXT, key_value TEXT, key_expires_at NUMERIC,
-    run_id TEXT,
-    created_at NUMERIC NOT NULL, completed_at NUMERIC,
+    ${SQLITE_TOKEN_TABLE},
     due_at NUMERIC, ended_at NUMERIC
   );
   CREATE INDEX tokens_due ON tokens (due_at) WHERE due_at IS NOT NULL;

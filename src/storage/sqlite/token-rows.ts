@@ -1,6 +1,7 @@
 import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type { TokenSettle } from '../../contract/storage.ts'
-import { orNull, textsColumn, tokenOfRow } from '../sql-rows.ts'
+import { orNull } from '../../contract/columns.ts'
+import { TOKEN_COLUMNS, tokenOfRow, tokenValues } from '../../generated/token-record.ts'
 import type { SqliteSession } from './session.ts'
 import { addTags } from './tags.ts'
 import { settleWaits } from './waits.ts'
@@ -12,24 +13,14 @@ export interface SettledToken {
   readonly ready: readonly WaitRecord[]
 }
 
+const INSERT = `INSERT INTO tokens (${TOKEN_COLUMNS}, due_at, ended_at)
+  VALUES (${TOKEN_COLUMNS.replaceAll(/\w+/g, '?')}, ?, ?)`
+
 export function insertTokenRow(session: SqliteSession, record: TokenRecord): void {
   const isWaiting = record.status === 'WAITING'
   session.database.run(
-    `INSERT INTO tokens (id, kind, status, output, timeout_at, tags, key_scope, key_value, key_expires_at, run_id,
-       created_at, completed_at, due_at, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    record.id,
-    record.kind,
-    record.status,
-    orNull(record.outputJson),
-    orNull(record.timeoutAt),
-    textsColumn(record.tags),
-    orNull(record.key?.scope),
-    orNull(record.key?.value),
-    orNull(record.key?.expiresAt),
-    orNull(record.runId),
-    record.createdAt,
-    orNull(record.completedAt),
+    INSERT,
+    ...tokenValues(record),
     isWaiting ? orNull(record.timeoutAt) : null,
     isWaiting ? null : (record.completedAt ?? 0),
   )

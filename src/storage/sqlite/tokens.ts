@@ -9,7 +9,7 @@ import type {
   TokenSettled,
   TokenStore,
 } from '../../contract/storage.ts'
-import { tokenOfRow } from '../sql-rows.ts'
+import { tokenOfRow } from '../../generated/token-record.ts'
 import { isTaken } from './errors.ts'
 import { listSqliteTokens } from './lists.ts'
 import { findRun } from './run-rows.ts'

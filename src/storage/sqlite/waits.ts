@@ -1,6 +1,7 @@
 import type { WaitRecord } from '../../contract/records.ts'
 import type { AttemptFence } from '../../contract/storage.ts'
-import { OLDEST_FIRST, type Row } from '../sql-rows.ts'
+import type { Row } from '../../contract/columns.ts'
+import { OLDEST_FIRST } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 import type { Act } from '../run-draft.ts'
 

@@ -1,9 +1,9 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
-import type { Hint, Storage } from '../../contract/storage.ts'
+import type { Hint, Storage, StorageOperation } from '../../contract/storage.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { ID_DIGITS, idsAt } from '../../primitives/id.ts'
-import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
+import { wrapStorage } from '../storages/wrapped.ts'
 
 /** The characters of names, in their order; the first one fills up. */
 const LETTERS = ' -0123456789:_abcdefghijklmnopqrstuvwxyz'

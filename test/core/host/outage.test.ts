@@ -19,6 +19,7 @@ import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { projectStorage } from '../../support/abandon.ts'
 import { type AwayStorage, awayStorage, type Outage } from '../../support/away-storage.ts'
 import { bodyTask } from '../../support/body-task.ts'
+import { madeId } from '../../../src/testing/conformance/named-storage.ts'
 import { queuedRun } from '../../../src/testing/conformance/sample-records.ts'
 import { wrapStorage } from '../../../src/testing/storages/wrapped.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
@@ -245,9 +246,10 @@ async function prepared(task: AnyTask): Promise<Prepared> {
   await engine.wait.completeToken(completed, 'yes')
   const finished = await engine.trigger(talker, null)
   const delayed = await engine.trigger(child, null, { delay: '1d' })
-  const pending = 'run_pending'
+  const createdAt = clock.now()
+  const pending = madeId('run', 'pending', createdAt)
   const record = {
-    ...queuedRun(pending, { createdAt: clock.now() }),
+    ...queuedRun(pending, { createdAt }),
     taskId: 'child',
     status: 'PENDING_VERSION',
   } as const

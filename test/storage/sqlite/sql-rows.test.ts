@@ -1,54 +1,51 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { KeyRecord, RunRecord, TokenRecord } from '../../../src/contract/records.ts'
-import { runOfValues, runValues } from '../../../src/storage/sql-rows.ts'
+import {
+  type Field,
+  type FieldType,
+  RUN_FIELDS,
+  type RunRecord,
+  TOKEN_FIELDS,
+  type TokenRecord,
+} from '../../../src/contract/records.ts'
+import { runOfValues, runValues } from '../../../src/generated/run-record.ts'
+import { draftOf } from '../../../src/storage/run-draft.ts'
 import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
 import { openDriver } from '../../databases/drivers.ts'
 import { namedStorage } from '../../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../storage-fixture.ts'
 
 const text = fc.string({ unit: 'grapheme' })
-const texts = fc.array(text, { maxLength: 3 })
-const instant = fc.integer({ min: 0, max: 8_640_000_000_000_000 })
-const maybe = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
-  fc.option(value, { nil: undefined })
-const key: fc.Arbitrary<KeyRecord> = fc.record({ scope: text, value: text, expiresAt: maybe(instant) })
+const instant = fc.integer({ min: 1, max: 2 ** 48 - 1 })
+const values: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
+  name: text,
+  text,
+  texts: fc.array(text, { maxLength: 3 }),
+  count: fc.nat(),
+  number: instant,
+  flag: fc.boolean(),
+  key: fc.record({ scope: text, value: text, expiresAt: fc.option(instant, { nil: undefined }) }),
+}
 
-const runFields: fc.Arbitrary<Partial<RunRecord>> = fc.record({
-  taskId: text,
-  payloadJson: maybe(text),
-  outputJson: maybe(text),
-  errorJson: maybe(text),
-  attemptsJson: maybe(text),
-  attempt: fc.nat(),
-  version: maybe(text),
-  slot: fc.boolean(),
-  slotUntil: maybe(instant),
-  returned: fc.boolean(),
-  wakeAt: maybe(instant),
-  expiresAt: maybe(instant),
-  parentId: maybe(text),
-  tags: texts,
-  metadataJson: maybe(text),
-  streams: texts,
-  queue: text,
-  concurrencyKey: maybe(text),
-  priorityMs: maybe(fc.integer()),
-  optionsJson: maybe(text),
-  key: maybe(key),
-  createdAt: fc.nat(2 ** 48 - 1),
-  startedAt: maybe(instant),
-})
+/** Any values in all fields of a record but these. */
+function fieldsOf<Fields extends Readonly<Record<string, Field>>>(
+  fields: Fields,
+  but: readonly (keyof Fields)[],
+): fc.Arbitrary<Partial<Record<keyof Fields, unknown>>> {
+  const entries = Object.entries(fields).filter(([name]) => !but.includes(name))
+  return fc.record(
+    Object.fromEntries(
+      entries.map(([name, { type, isOptional }]) => [
+        name,
+        isOptional ? fc.option(values[type], { nil: undefined }) : values[type],
+      ]),
+    ),
+  ) as fc.Arbitrary<Partial<Record<keyof Fields, unknown>>>
+}
 
-const tokenFields: fc.Arbitrary<Partial<TokenRecord>> = fc.record({
-  status: fc.constantFrom('WAITING', 'COMPLETED', 'TIMED_OUT'),
-  outputJson: maybe(text),
-  tags: texts,
-  key: maybe(key),
-  runId: maybe(text),
-  createdAt: fc.nat(2 ** 48 - 1),
-  completedAt: maybe(instant),
-})
+// Casts: the type of a field says of which values it is.
+const runFields = fieldsOf(RUN_FIELDS, ['id', 'status']) as fc.Arbitrary<Partial<RunRecord>>
+const tokenFields = fieldsOf(TOKEN_FIELDS, ['id', 'kind', 'status']) as fc.Arbitrary<Partial<TokenRecord>>
 
 describe('a run as a row', () => {
   it('is the same run when it is read', () =>
@@ -56,6 +53,7 @@ describe('a run as a row', () => {
       fc.property(runFields, (fields) => {
         const record = queuedRun('run_1', fields)
         expect(runOfValues(runValues(record))).toEqual(record)
+        expect(draftOf(record, 0)).toEqual(record)
       }),
     ))
 
@@ -80,7 +78,8 @@ describe('a token as a row', () => {
     let count = 0
     await fc.assert(
       fc.asyncProperty(tokenFields, async (fields) => {
-        const record = manualToken(`token_${(count += 1)}`, { ...fields, key: undefined })
+        const status = fields.completedAt === undefined ? 'WAITING' : 'COMPLETED'
+        const record = manualToken(`token_${(count += 1)}`, { ...fields, status, key: undefined })
         await storage.tokens.insert({ record, now: 0, by: 'engine' })
         expect((await storage.tokens.get(record.id, 0))?.record).toEqual(record)
       }),

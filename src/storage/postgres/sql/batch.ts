@@ -1,6 +1,7 @@
 import { INSERT_MEMBERS } from './insert.ts'
 import { isOfAttempt, ONE_BY_ONE, requestsInOrder } from './plans.ts'
-import { runAsJson, TOKEN_COLUMNS, tokenAsJson } from './record.ts'
+import { TOKEN_COLUMNS } from '../../../generated/token-record.ts'
+import { runAsJson, tokenAsJson } from './record.ts'
 import {
   END,
   END_MEMBERS,
@@ -103,8 +104,8 @@ const TOKENS: Batch = {
       WHERE q.again IS NOT TRUE AND q.tag_list IS NULL AND (q.fence_run IS NULL OR r.id IS NOT NULL)
         AND (q.key_scope IS NULL OR q.key_scope = q.fence_run)
         AND NOT EXISTS (SELECT 1 FROM $s.tokens AS o WHERE o.key_scope = q.key_scope AND o.key_value = q.key_value)),
-    made AS (INSERT INTO $s.tokens (${TOKEN_COLUMNS.join(', ')}, seq, due_at, ended_at)
-      SELECT ${TOKEN_COLUMNS.join(', ')}, nextval('$s.places'), CASE WHEN status = 'WAITING' THEN timeout_at END,
+    made AS (INSERT INTO $s.tokens (${TOKEN_COLUMNS}, seq, due_at, ended_at)
+      SELECT ${TOKEN_COLUMNS}, nextval('$s.places'), CASE WHEN status = 'WAITING' THEN timeout_at END,
         CASE WHEN status <> 'WAITING' THEN coalesce(completed_at, 0) END FROM asked ORDER BY ordinality)
     SELECT ordinality AS place FROM asked`,
   answer: `'[0]'`,

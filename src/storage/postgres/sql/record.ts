@@ -1,6 +1,8 @@
 import { LIVE_STATUSES } from '../../../contract/run-states.ts'
 import { runsWaitingFor } from './plans.ts'
-import { OLDEST_FIRST, RUN_COLUMNS, textList } from '../../sql-rows.ts'
+import { RUN_COLUMNS, RUN_FROM_ROW } from '../../../generated/run-record.ts'
+import { TOKEN_COLUMNS } from '../../../generated/token-record.ts'
+import { OLDEST_FIRST, textList } from '../../sql-rows.ts'
 
 /** A run as JSON, in a statement that has it. `run_json` is for a row that a function has: it is given a copy of all columns. */
 export const runAsJson = (row: string): string =>
@@ -10,22 +12,9 @@ export const runAsJson = (row: string): string =>
 
 /** A token as JSON: see {@link runAsJson}. */
 export const tokenAsJson = (row: string): string =>
-  `json_build_object(${TOKEN_COLUMNS.map((name) => `'${name}', ${row}.${name}`).join(', ')})`
-
-export const TOKEN_COLUMNS: readonly string[] = [
-  'id',
-  'kind',
-  'status',
-  'output',
-  'timeout_at',
-  'tags',
-  'key_scope',
-  'key_value',
-  'key_expires_at',
-  'run_id',
-  'created_at',
-  'completed_at',
-]
+  `json_build_object(${TOKEN_COLUMNS.split(', ')
+    .map((name) => `'${name}', ${row}.${name}`)
+    .join(', ')})`
 
 /**
  * Parts that all functions share: records as JSON, the place of a run, and the runs that a settled token wakes. A
@@ -93,12 +82,8 @@ END $$;
 CREATE FUNCTION $s.put_run(r $s.runs, at float8) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   r := $s.place(r, at);
-  UPDATE $s.runs SET status = r.status, output = r.output, error = r.error, attempt = r.attempt,
-    policy_attempt = r.policy_attempt, interruptions = r.interruptions, owner = r.owner, epoch = r.epoch,
-    slot = r.slot, slot_until = r.slot_until, returned = r.returned, wake_at = r.wake_at, expires_at = r.expires_at, tags = r.tags,
-    tag_list = r.tag_list, metadata = r.metadata, streams = r.streams, updated_at = r.updated_at,
-    started_at = r.started_at, finished_at = r.finished_at, version = r.version,
-    attempts_json = r.attempts_json, held = r.held, reserved = r.reserved, line = r.line, line_at = r.line_at,
+  UPDATE $s.runs SET${RUN_FROM_ROW},
+    held = r.held, reserved = r.reserved, line = r.line, line_at = r.line_at,
     look_at = r.look_at, ended_at = r.ended_at, claim_number = r.claim_number, claim_place = r.claim_place,
     changed_by = r.changed_by
   WHERE id = r.id;
