@@ -39,7 +39,7 @@ export function documentedRoute(route: string): readonly [method: string, path: 
   return [method.toLowerCase(), path.replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}')]
 }
 
-export function operationOf(route: string): DocumentedOperation {
+function operationOf(route: string): DocumentedOperation {
   const [method, path] = documentedRoute(route)
   const operation = openApi.paths[path]?.[method]
   if (operation === undefined) throw new Error(`docs/openapi.json has no ${route}`)
