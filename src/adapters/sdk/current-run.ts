@@ -49,12 +49,22 @@ export function currentRun(): CurrentRun | undefined {
 }
 
 /**
- * An answer for the caller. If the attempt of the caller has ended, its code may have left the call behind: a rejection does not
- * end the process.
+ * An answer for the caller. If the attempt of the caller has ended by then, its code may have left the call behind: a rejection does
+ * not end the process.
  */
 export function leavable<Answer>(answer: Answer): Answer {
-  if (answer instanceof Promise && callingRun(runs)?.isEnded === true) void mayBeLeft(answer)
-  return answer
+  const place = callingRun(runs)
+  if (place === undefined || !(answer instanceof Promise)) return answer
+  const leave = (told: Promise<unknown>): void => void (place.isEnded && mayBeLeft(told))
+  leave(answer)
+  // Waits and pages are more than a promise, and see to it themselves.
+  if ('unwrap' in answer || Symbol.asyncIterator in answer) return answer
+  const told = answer.catch((error: unknown) => {
+    leave(told)
+    throw error
+  })
+  // Cast: it resolves and rejects as the answer does.
+  return told as Answer & Promise<unknown>
 }
 
 /** The attempt that executes at a place. A function that goes on after its attempt is outside of it. */

@@ -29,7 +29,7 @@ import type { RunExplanation } from '../../api/explanation.ts'
 import { readRun } from '../reading/run-changes.ts'
 import { leaseOf, viewOwner } from '../reading/run-owner.ts'
 import { finalRecord } from '../reading/run-results.ts'
-import { fenceOf } from '../attempt/attempt.ts'
+import { fenceOf, leftAtEnd, liveAttempt } from '../attempt/attempt.ts'
 import { readableValues, type Values } from '../host/values.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
 import { announced, optionsOfReplay } from './announced.ts'
@@ -170,7 +170,8 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     } catch (error) {
       return this.#kernel.refused(error)
     }
-    return call(id)
+    // Asked and made into what is shown in several steps: it may be left behind in any of them.
+    return leftAtEnd(liveAttempt(), call(id))
   }
 
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {

@@ -56,8 +56,8 @@ export class EngineTasks implements TasksNamespace {
   }
 
   /** All payloads and options are checked before the first run is stored. */
-  async batchTrigger(id: string, items: readonly BatchItem<never>[]): Promise<BatchHandle<never>> {
-    const runs = await this.#kernel.call(async (attempt) => {
+  batchTrigger(id: string, items: readonly BatchItem<never>[]): Promise<BatchHandle<never>> {
+    return this.#kernel.call(async (attempt) => {
       const records: RunRecord[] = []
       const requests = this.#items(id, items)
       for (const item of requests) records.push(await this.#record(attempt, id, item))
@@ -69,9 +69,8 @@ export class EngineTasks implements TasksNamespace {
           new TriggeredRun(this.#kernel, await this.#insert(record, attempt, requests[at]?.options)),
         )
       }
-      return handles
+      return { runs: handles }
     })
-    return { runs }
   }
 
   /** Stores a run that is not triggered by a caller, unless its key has a run already. */
