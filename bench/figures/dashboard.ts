@@ -136,8 +136,16 @@ async function filledMemory(noun: Noun, many: number): Promise<Filled> {
   return { storage, close: () => undefined }
 }
 
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** The id that an engine could have made at an instant: ten digits say that. */
+function idOf(prefix: string, at: number): string {
+  const instant = Array.from({ length: 10 }, (_, place) => DIGITS[Math.floor(at / 32 ** (9 - place)) % 32])
+  return `${prefix}_${instant.join('')}${'0'.repeat(16)}`
+}
+
 function runOf(at: number): RunRecord {
-  const id = `run_${String(at).padStart(26, '0')}`
+  const id = idOf('run', at)
   return {
     ...{ id, rootId: id, taskId: `t${at % TASKS}`, status: statusOf(at), queue: `q${at % QUEUES}` },
     ...{ attempt: 0, policyAttempt: 0, interruptions: 0, epoch: 0, slot: false, returned: false },
@@ -148,7 +156,7 @@ function runOf(at: number): RunRecord {
 function tokenOf(at: number): TokenRecord {
   const ended = { status: 'COMPLETED', completedAt: at } as const
   return {
-    ...{ id: `waitpoint_${String(at).padStart(26, '0')}`, kind: 'MANUAL', tags: ['all'], createdAt: at },
+    ...{ id: idOf('waitpoint', at), kind: 'MANUAL', tags: ['all'], createdAt: at },
     ...(at % 1_000 === 0 ? { status: 'WAITING', timeoutAt: NEVER } : ended),
   }
 }

@@ -1,6 +1,8 @@
 // Changes of values: what a database may do to a text, a number or a list without a word.
 const JSON_FIELD = /Json$|^text$/
 const INSTANT_FIELD = /(At|Until|Ms|last)$/
+/** Ids are made by engines: 26 digits behind a prefix. */
+const MADE_IDS = ['id', 'runId']
 const COUNTS = ['attempt', 'policyAttempt', 'interruptions', 'epoch']
 
 /** For each kind of field its changes, by what has become of the value. */
@@ -23,6 +25,7 @@ const CHANGES = {
       ),
     null: (text) => (text === 'null' ? undefined : text),
   },
+  id: { 'cut by one': (text) => text.slice(0, -1) },
   count: { 'as a short float': Math.fround },
   instant: {
     'to the second': (number) => Math.floor(number / 1_000) * 1_000,
@@ -56,8 +59,14 @@ const ALL_ABSENCES = Object.assign({}, ...Object.values(ABSENCES))
 export function changesOf({ path, kind, isOptional }, method) {
   const name = path.findLast((part) => part !== '[]')
   const isJson = JSON_FIELD.test(name)
-  const kinds =
-    kind === 'number' ? numberOf(name, path) : kind === 'text' && isJson ? ['json', 'text'] : [kind]
+  const isMade = kind === 'text' && path.length === 1 && MADE_IDS.includes(name)
+  const kinds = isMade
+    ? ['id']
+    : kind === 'number'
+      ? numberOf(name, path)
+      : kind === 'text' && isJson
+        ? ['json', 'text']
+        : [kind]
   const all = kinds.flatMap((one) => [
     ...Object.keys(CHANGES[one] ?? {}),
     ...(isOptional && !isJson ? Object.keys(ABSENCES[one] ?? {}) : []),

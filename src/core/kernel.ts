@@ -310,15 +310,16 @@ export class Kernel {
   writeTold(attempt: Attempt, told: string): Awaitable<unknown> {
     const { host } = this
     const now = host.now()
-    const made = host.made('told', now)
+    const { id, createdAt } = host.made('told', now)
     const record: TokenRecord = {
-      ...made,
+      id,
       kind: 'ONCE',
       status: 'COMPLETED',
       tags: [],
       key: { scope: attempt.id, value: told },
       runId: attempt.id,
-      completedAt: made.createdAt,
+      createdAt,
+      completedAt: createdAt,
     }
     return this.written(attempt, INSERT_TOKEN, { record, fence: fenceOf(attempt), now, by: host.owner })
   }

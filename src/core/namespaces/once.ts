@@ -103,15 +103,16 @@ export class OnceEffects {
   }
 
   #record(attempt: Attempt, key: KeyRecord, told: string | undefined): TokenRecord {
-    const { host } = this.#kernel
+    const { id, createdAt } = this.#kernel.host.made('once')
     return {
-      ...host.made('once'),
+      id,
       kind: 'ONCE',
       status: 'WAITING',
       // All attempts share its key, so that is not where it tells what came before.
       tags: told === undefined ? [] : [told],
       key,
       runId: attempt.id,
+      createdAt,
     }
   }
 }

@@ -320,9 +320,9 @@ export class EngineWait implements EngineWaitNamespace {
       })
     }
     const { kind, timeoutAt, tags, key, scope, now } = token
-    const made = host.made(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
+    const { id, createdAt } = host.made(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
     const runId = scope?.id
-    const record: TokenRecord = { ...made, kind, status: 'WAITING', timeoutAt, tags, key, runId }
+    const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt }
     const request = { record, fence: fenceOf(scope), now, by: host.owner }
     return chain(this.#kernel.written(scope, INSERT_TOKEN, request), (inserted) => {
       if (!inserted.isCached) {

@@ -83,10 +83,14 @@ export class Waitpoints {
 
   /** A token was settled: every wait for it in this engine is over. Each reads the token for itself, and it may be large. */
   settled(token: TokenRecord): void {
-    const waiters = itemsOf(this.#waiters.get(token.id))
-    this.#kernel.breath.inSlices(waiters, (waiter) => {
-      if (this.#remove(waiter)) this.#settle(waiter, token)
-    })
+    const waiters = this.#waiters.get(token.id)
+    if (waiters === undefined) return
+    if (waiters instanceof Waiter) this.#settleWaiter(waiters, token)
+    else this.#kernel.breath.inSlices(itemsOf(waiters), (waiter) => this.#settleWaiter(waiter, token))
+  }
+
+  #settleWaiter(waiter: Waiter, token: TokenRecord): void {
+    if (this.#remove(waiter)) this.#settle(waiter, token)
   }
 
   /** A run that waits for the token here. */

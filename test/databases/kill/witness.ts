@@ -12,6 +12,7 @@ import type { TokenOperation, TokenReply } from '../../../src/testing/conformanc
 import { DEADLINE, writeDown } from './history.ts'
 import { endWithParent } from './life.ts'
 import { machineTime } from './narrow-place.ts'
+import { madeId } from '../../../src/testing/conformance/named-storage.ts'
 import { storageAt } from './storage-at.ts'
 
 const [place = '', file = '', name = '', tokens = '', start = ''] = process.argv.slice(2)
@@ -26,7 +27,8 @@ const whole = (below: number): number => Math.floor(random.fraction() * below)
 /** The first process creates the token; the others find it by its key. */
 async function tokenOf(place: number): Promise<string> {
   const key = { scope: 'history', value: String(place), expiresAt: 2 * DEADLINE }
-  const record = manualToken(`waitpoint_${name}_${place}`, { key, createdAt: 1, timeoutAt: DEADLINE })
+  const id = madeId('waitpoint', `${name}_${place}`, 1)
+  const record = manualToken(id, { key, createdAt: 1, timeoutAt: DEADLINE })
   const inserted = await storage.tokens.insert({ record, now: 1, by: name })
   if (inserted === 'stale') throw new Error('Cannot make a token: without a fence nothing is stale')
   return inserted.record.id

@@ -5,8 +5,8 @@ import { idRange } from '../../src/storage/made-id.ts'
 import { memoryStorage } from '../../src/storage/memory/memory.ts'
 import { postgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite.ts'
-import { openDriver } from '../databases/drivers.ts'
-import { manualToken, queuedRun } from './storage-fixture.ts'
+import { openDriver } from './drivers.ts'
+import { manualToken, queuedRun } from '../storage/storage-fixture.ts'
 
 const TAIL = '0'.repeat(16)
 const NOW = { now: 5, by: 'a' } as const
