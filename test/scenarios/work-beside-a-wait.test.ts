@@ -286,6 +286,83 @@ describe.each(Object.keys(FENCED))('a parked run that %s', (name) => {
   })
 })
 
+describe('a parked run', () => {
+  it('has its slot before one is kept for a run that it triggers', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const { storage } = steeredStorage(memoryOfProject(), { claimsNew: true })
+    const calls: string[] = []
+    const child = task({ id: 'child', run: async (_payload: null) => void calls.push('begun') })
+    const work = bodyTask(async ({ tasks }) => {
+      const token = await wait.createToken({ timeout: '30d' })
+      const beside = async (): Promise<void> => {
+        await clock.sleep('5m')
+        await tasks.trigger('child', null)
+        calls.push('triggered')
+      }
+      await Promise.all([wait.forToken(token), beside()])
+    })
+    await using t = await createTestEngine({ tasks: [work, child], clock, storage, concurrency: 1 })
+    const run = await t.engine.trigger(work, null)
+    await clock.advance('6m')
+    expect(calls).toEqual(['triggered', 'begun'])
+    expect(await statusOf(t, run)).toBe('WAITING')
+  })
+
+  it('loses no stream that it registers before it returns, without a slot', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const busy = task({ id: 'busy', run: async (_payload: null) => clock.sleep('1h') })
+    const work = bodyTask(async ({ metadata }) => {
+      const token = await wait.createToken({ timeout: '30d' })
+      await Promise.race([wait.forToken(token), clock.sleep('5m')])
+      metadata.stream('draft', chunksOf(clock)).catch(() => undefined)
+    })
+    await using t = await createTestEngine({
+      tasks: [work, busy],
+      clock,
+      storage: projectStorage(),
+      concurrency: 1,
+    })
+    const run = await t.engine.trigger(work, null)
+    await clock.settle()
+    await t.engine.trigger(busy, null)
+    await clock.advance('10m')
+    expect(await statusOf(t, run)).toBe('COMPLETED')
+    const told: string[] = []
+    await read(t.engine.streams.read(run.id, 'draft'), told)
+    expect(told).toEqual(['1', '2'])
+  })
+
+  it('executes while a source goes on that it pipes to another run', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const other = task({ id: 'other', run: async (_payload: null) => wait.for({ days: 1 }) })
+    const work = bodyTask(async ({ streams }) => {
+      const token = await wait.createToken({ timeout: '30d' })
+      const beside = async (): Promise<void> => {
+        await clock.sleep('5m')
+        await streams.pipe('draft', chunksOf(clock), { target: to.id }).waitUntilComplete()
+      }
+      await Promise.all([wait.forToken(token), beside()])
+    })
+    await using t = await createTestEngine({ tasks: [work, other], clock, storage: projectStorage() })
+    const to = await t.engine.trigger(other, null)
+    const run = await t.engine.trigger(work, null)
+    const statuses: string[] = []
+    for (const time of ['4m', '70s', '5m'] as const) {
+      await clock.advance(time)
+      statuses.push(await statusOf(t, run))
+    }
+    expect(statuses).toEqual(['WAITING', 'EXECUTING', 'WAITING'])
+  })
+})
+
+/** Two of them, in less than the minute that the streams of a run have once it has returned. */
+async function* chunksOf(clock: TestClock): AsyncGenerator<number> {
+  for (const chunk of [1, 2]) {
+    await clock.sleep('20s')
+    yield chunk
+  }
+}
+
 describe('a run that only waits', () => {
   it('makes no call of the storage beside those of its waits, one park and one resume', async () => {
     const { storage, calls } = steeredStorage(memoryOfProject())

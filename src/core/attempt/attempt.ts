@@ -253,6 +253,11 @@ export class Attempt {
     return this.#state === 'parking' || this.#state === 'parked' || this.#state === 'queued'
   }
 
+  /** Parked, or about to be, or not resumed yet: its calls that write wait for its slot. */
+  get isAway(): boolean {
+    return this.#state === 'resuming' || this.isParked
+  }
+
   /** Storage has parked the run: the slot is free. */
   parked(): void {
     this.#move('parked', 'parking')
@@ -303,12 +308,13 @@ export class Attempt {
     return Math.max(0, isAway ? this.#waitedMs + now : this.#waitedMs)
   }
 
-  /** The function has returned, and the run has streams or a hook: they go on without a slot. */
+  /** The function has returned, and the run has streams or a hook: they go on without a slot, as do calls that waited for one. */
   drain(): void {
     if (this.isEnded) throw this.#cannotMove('draining')
     this.#state = 'draining'
     this.#limit?.pause()
     this.hold('draining')
+    this.#goOn()
   }
 
   /** Makes a new attempt one for the call of `onCancel`. */
@@ -514,7 +520,7 @@ export class Attempt {
    * has one, or needs none.
    */
   whenExecuting(): Promise<void> | undefined {
-    if (this.#state !== 'resuming' && !this.isParked) return undefined
+    if (!this.isAway) return undefined
     const { promise, resolve } = createDeferred<void>()
     if (this.#held === undefined) this.#held = [resolve]
     else this.#held.push(resolve)

@@ -243,11 +243,14 @@ export class EngineTasks implements TasksNamespace {
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return freed ?? this.#kernel.written(attempt, call, request)
+    // A run that has to have its slot first must not wait for the one that is kept for the new run.
     const answer =
       freed ??
-      claimer.insert(record, (claim) =>
-        this.#kernel.written(attempt, call, claim === undefined ? request : { claim, ...request }),
-      )
+      (attempt?.isAway === true
+        ? this.#kernel.written(attempt, call, request)
+        : claimer.insert(record, (claim) =>
+            this.#kernel.written(attempt, call, claim === undefined ? request : { claim, ...request }),
+          ))
     return chain(publisher.created(record, answer), (inserted) => {
       claimer.inserted(record.id, inserted)
       // Also of a cached one: the answer to the call that stored it may have been lost.

@@ -200,10 +200,13 @@ export class RunStreams {
     for (const { channel } of this.#streams.values()) channel.doubt()
   }
 
+  /** A parked run that writes a stream has its slot first. */
   #open(attempt: Attempt, key: string, to?: string): Awaitable<AttemptStream> {
     assertOpen(attempt)
     const streams = attempt.streams instanceof OpenStreams ? attempt.streams : new OpenStreams(this, attempt)
     attempt.streams = streams
+    const slot = attempt.whenExecuting()
+    if (slot !== undefined) return streams.later(slot.then(() => this.#open(attempt, key, to)))
     return to === undefined ? streams.open(key) : streams.openOf(to, key)
   }
 
@@ -225,6 +228,7 @@ class OpenStreams implements AttemptStreams {
   readonly #attempt: Attempt
   /** By key; a promise while storage is asked. */
   readonly #streams = new Map<string, Awaitable<AttemptStream>>()
+  readonly #later = new Set<Promise<AttemptStream>>()
   /** Those of other runs. */
   #others: Map<string, AttemptStream> | undefined
 
@@ -243,19 +247,15 @@ class OpenStreams implements AttemptStreams {
     return false
   }
 
-  /** A parked run that writes a stream has its slot first. */
+  /** A stream that waits for the slot of its run: one that has returned waits for it, too. */
+  later(opened: Promise<AttemptStream>): Promise<AttemptStream> {
+    this.#later.add(opened)
+    const settled = (): unknown => this.#later.delete(opened)
+    opened.then(settled, settled)
+    return opened
+  }
+
   open(key: string): Awaitable<AttemptStream> {
-    const slot = this.#attempt.whenExecuting()
-    return slot === undefined ? this.#open(key) : this.#openAfter(slot, key)
-  }
-
-  async #openAfter(slot: Promise<void>, key: string): Promise<AttemptStream> {
-    await slot
-    assertOpen(this.#attempt)
-    return this.#open(key)
-  }
-
-  #open(key: string): Awaitable<AttemptStream> {
     const known = this.#streams.get(key)
     if (known !== undefined) return known
     const { id: runId, record } = this.#attempt
@@ -321,6 +321,7 @@ class OpenStreams implements AttemptStreams {
   /** Also those that are registered meanwhile. */
   async #allEnded(): Promise<void> {
     for (;;) {
+      await Promise.allSettled(this.#later)
       const pipes = (await this.#settled()).flatMap((stream) => stream.pipes)
       if (pipes.length === 0) return
       for (const pipe of pipes) pipe.release()
