@@ -13,10 +13,12 @@ import {
 import { createClient } from 'waitpoint/client'
 import { createHandler } from 'waitpoint/http'
 import { createTestEngine, type TestClock, testClock, type TestEngine } from 'waitpoint/testing'
+import type { StorageOperation } from '../../src/contract/storage.ts'
 import { SECRET } from '../http/requests.ts'
 import { abandonable, memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
+import { turn, until } from '../support/turn.ts'
 
 /** Work of five minutes. */
 const WORKS: Readonly<Record<string, (clock: TestClock, metadata: Metadata) => Promise<unknown>>> = {
@@ -362,6 +364,37 @@ async function* chunksOf(clock: TestClock): AsyncGenerator<number> {
     yield chunk
   }
 }
+
+/** What a run has the storage do beside its wait. */
+const OUT: Readonly<Record<string, readonly [StorageOperation, (tools: RunTools) => PromiseLike<unknown>]>> =
+  {
+    'opens a stream': ['chunks.open', ({ streams }) => streams.append('draft', 1)],
+    'appends a chunk': ['chunks.append', ({ streams }) => streams.append('draft', 1)],
+    'creates a token': ['tokens.insert', ({ wait }) => wait.createToken()],
+    'waits for another token': ['tokens.await', ({ wait }) => wait.for({ days: 1 })],
+  }
+
+it.each(Object.keys(OUT))('a run that %s does not park before storage has answered', async (name) => {
+  const steering = steeredStorage(memoryOfProject())
+  const { storage, calls } = steering
+  let answer = (): void => undefined
+  const work = bodyTask(async (tools) => {
+    const token = await tools.wait.createToken({ timeout: '30d' })
+    const waited = tools.wait.forToken(token).then()
+    await until(() => calls.includes('tokens.await'))
+    const [operation, call] = OUT[name] ?? []
+    if (operation !== undefined) answer = steering.holdCall(operation)
+    await Promise.all([waited, call?.(tools)])
+  })
+  await using t = await createTestEngine({ tasks: [work], storage })
+  const run = await t.engine.trigger(work, null)
+  // A run that may park does so after two turns.
+  for (let turns = 0; turns < 20; turns += 1) await turn()
+  expect(calls).not.toContain('runs.park')
+  answer()
+  await until(() => calls.includes('runs.park'))
+  await t.engine.runs.cancel(run.id)
+})
 
 describe('a run that only waits', () => {
   it('makes no call of the storage beside those of its waits, one park and one resume', async () => {

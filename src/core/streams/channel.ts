@@ -257,6 +257,7 @@ export class StreamChannel {
     while ((this.#pending.length > 0 || this.#isEndPending || this.#isOpening) && !this.#isLost) {
       const stored = this.#store()
       if (!isPromise(stored)) continue
+      this.#options.attempt.writes(stored)
       stored.then(this.#flush, this.#fail)
       return
     }

@@ -266,8 +266,11 @@ class OpenStreams implements AttemptStreams {
     const opened = outage.ask(question, (stream) => this.#opened(key, stream))
     this.#streams.set(key, opened)
     const settled = (stream: AttemptStream): unknown => this.#streams.set(key, stream)
-    // A stream that could not be opened may be tried again.
-    if (isPromise(opened)) opened.then(settled, () => this.#streams.delete(key))
+    if (isPromise(opened)) {
+      // A stream that could not be opened may be tried again.
+      opened.then(settled, () => this.#streams.delete(key))
+      this.#attempt.writes(opened)
+    }
     return opened
   }
 

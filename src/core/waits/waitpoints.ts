@@ -140,7 +140,10 @@ export class Waitpoints {
       now: host.now(),
     }
     const question = { attempt, call: AWAIT_TOKEN, request }
-    return this.#kernel.outage.ask(question, (awaited) => this.#awaited(waiter, awaited))
+    const asked = this.#kernel.outage.ask(question, (awaited) => this.#awaited(waiter, awaited))
+    // A run must not park before all that can wake it is in the storage.
+    if (isPromise(asked)) attempt.writes(asked)
+    return asked
   }
 
   #awaited(waiter: Waiter, awaited: TokenAwaited): void | Promise<void> {
