@@ -198,3 +198,29 @@ describe('runs that can go on', () => {
     expect(calls.filter((name) => name === 'runs.park').length).toBe(0)
   })
 })
+
+describe('an engine that drains', () => {
+  it('gives no slot to a claim that it does not make', async () => {
+    let rounds = 0
+    const queue = { name: 'full', concurrencyLimit: 1 }
+    const long = task({ id: 'long', queue, run: async (_payload: null) => t.clock.sleep('10m') })
+    const poller = bodyTask(async () => {
+      for (;;) {
+        await wait.for({ seconds: 1 })
+        rounds += 1
+        await t.clock.sleep('1s')
+      }
+    })
+    const tasks = [long, poller]
+    await using t = await createTestEngine({ tasks, concurrency: 2, clock: { mode: 'manual' } })
+    // The second one stays in its queue: there is always more to claim.
+    for (const one of [long, long, poller, poller, poller]) await t.engine.trigger(one, null)
+    await t.clock.advance('30s')
+    const before = rounds
+    const closed = t.engine.close({ drainMs: '1h' })
+    await t.clock.advance('1m')
+    expect(rounds - before).toBeGreaterThan(20)
+    await t.clock.advance('1h')
+    await closed
+  })
+})

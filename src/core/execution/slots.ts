@@ -94,9 +94,9 @@ export class Slots {
     return Math.max(0, this.concurrency - this.#used - this.#claiming - this.#reserved)
   }
 
-  /** How many more runs may go on. */
+  /** How many more runs may go on. An engine that closes claims none, and keeps no slot for that. */
   get #roomToResume(): number {
-    return this.room - (this.#isKept ? 1 : 0)
+    return this.room - (this.#isKept && !this.#kernel.host.isClosing ? 1 : 0)
   }
 
   get used(): number {
