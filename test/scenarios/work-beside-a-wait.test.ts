@@ -310,6 +310,32 @@ describe('a parked run', () => {
     expect(await statusOf(t, run)).toBe('WAITING')
   })
 
+  it('creates a token whose deadline counts from its creation, not from the call that waited for a slot', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const busy = task({ id: 'busy', run: async (_payload: null) => clock.sleep('1h') })
+    const work = bodyTask(async ({ wait }) => {
+      const token = await wait.createToken({ timeout: '30d' })
+      const beside = async (): Promise<void> => {
+        await clock.sleep('5m')
+        await wait.createToken({ timeout: '10m', tags: ['late'] })
+      }
+      await Promise.all([wait.forToken(token), beside()])
+    })
+    await using t = await createTestEngine({
+      tasks: [work, busy],
+      clock,
+      storage: projectStorage(),
+      concurrency: 1,
+    })
+    await t.engine.trigger(work, null)
+    await clock.settle()
+    await t.engine.trigger(busy, null)
+    await clock.advance('61m')
+    const [late] = (await t.engine.wait.listTokens({ tag: 'late' })).data
+    expect(late?.status).toBe('WAITING')
+    expect(Number(late?.timeoutAt) - Number(late?.createdAt)).toBe(600_000)
+  })
+
   it('loses no stream that it registers before it returns, without a slot', async () => {
     const clock = testClock({ mode: 'manual' })
     const busy = task({ id: 'busy', run: async (_payload: null) => clock.sleep('1h') })

@@ -12,7 +12,7 @@ import type { Kernel } from '../kernel.ts'
 import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
-import { fenceOf } from '../attempt/attempt.ts'
+import { assertOpen, fenceOf } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/breath.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { Values } from '../host/values.ts'
@@ -95,7 +95,7 @@ export class EngineWait implements EngineWaitNamespace {
       // A token that is found by its place in the run was not asked for by a key.
       const isKeyed = key?.expiresAt !== undefined
       if (isKeyed) passPlace('token')
-      const token = { kind: 'MANUAL', timeoutAt, tags, key, now, scope } as const
+      const token = { kind: 'MANUAL', timeoutAt, timeout, tags, key, now, scope } as const
       const inserted = this.#asked(token, past)
       return chain(
         scope !== undefined && isPromise(inserted) ? scope.inTurn(inserted, madeAt) : inserted,
@@ -307,7 +307,7 @@ export class EngineWait implements EngineWaitNamespace {
   /** A key of the user's tells nothing of the answers that came before. */
   #asked(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
     const told = token.key?.expiresAt === undefined ? undefined : this.#kernel.tell(token.scope)
-    return isPromise(told) ? told.then(() => this.#insert(token, past)) : this.#insert(token, past)
+    return isPromise(told) ? this.#insertAfter(told, token, past) : this.#insert(token, past)
   }
 
   /** With a deadline that is past only a token that was there before will do: `past` says so otherwise. */
@@ -320,6 +320,8 @@ export class EngineWait implements EngineWaitNamespace {
       })
     }
     const { kind, timeoutAt, tags, key, scope, now } = token
+    const slot = scope?.whenExecuting()
+    if (slot !== undefined) return this.#insertAfter(slot, token)
     const { id, createdAt } = host.made(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
     const runId = scope?.id
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt }
@@ -332,6 +334,20 @@ export class EngineWait implements EngineWaitNamespace {
       if (inserted.settledNow === true) publisher.token(inserted.record)
       return inserted
     })
+  }
+
+  /** Once its run has its slot: a token is as old as its record, and its time begins then. */
+  async #insertAfter(
+    slot: Promise<unknown>,
+    token: NewToken,
+    past?: RangeError,
+  ): Promise<Inserted<TokenRecord>> {
+    await slot
+    assertOpen(token.scope)
+    const now = this.#kernel.host.now()
+    const { timeout } = token
+    const timeoutAt = timeout === undefined ? token.timeoutAt : readTimeout(timeout, now).timeoutAt
+    return this.#insert({ ...token, timeoutAt, now }, past)
   }
 
   /** The token that holds the key, if its key has not expired. */
@@ -350,6 +366,8 @@ export class EngineWait implements EngineWaitNamespace {
 interface NewToken {
   readonly kind: TokenKind
   readonly timeoutAt: number
+  /** As the user gave it, for a deadline that counts from the creation. */
+  readonly timeout?: CreateTokenOptions['timeout']
   readonly tags: readonly string[]
   readonly key: KeyRecord | undefined
   readonly now: number
