@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createEngine, task, type Task, wait } from 'waitpoint'
 import { createTestEngine, type TestClock, type TestEngine } from 'waitpoint/testing'
+import type { Clock } from '../../src/contract/clock.ts'
+import { createDeferred } from '../../src/primitives/deferred.ts'
 import { memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { impatientClock } from '../support/impatient-clock.ts'
@@ -196,6 +198,40 @@ describe('runs that can go on', () => {
     await Promise.all(tokens.map((token) => engine.wait.completeToken(token)))
     await Promise.all(runs.map((run) => run.result()))
     expect(calls.filter((name) => name === 'runs.park').length).toBe(0)
+  })
+})
+
+describe('runs that wait for a turn of the event loop to go on', () => {
+  it('have the slots all the same, but for one in eight', async () => {
+    let isTurnDue = false
+    const clock: Clock = { ...impatientClock(Infinity), isTurnDue: () => isTurnDue }
+    const [tokens, begun, over] = [Array<string>(), Array<string>(), createDeferred<undefined>()]
+    const go = (name: string): Promise<undefined> => {
+      begun.push(name)
+      return over.promise
+    }
+    const ask = bodyTask(async () => {
+      const token = await wait.createToken({ timeout: '1h' })
+      tokens.push(token.id)
+      await wait.forToken(token)
+      await go('old')
+    })
+    const fresh = task({ id: 'fresh', run: async (_payload: null) => go('new') })
+    const tasks = [ask, fresh]
+    await using engine = createEngine({ tasks, storage: memoryOfProject(), clock, concurrency: 32 })
+    for (let run = 0; run < 32; run += 1) await engine.trigger(ask, null)
+    await until(() => engine.stats().waiting === 32)
+    isTurnDue = true
+    const triggered = Array.from({ length: 64 }, () => engine.trigger(fresh, null))
+    await Promise.resolve()
+    const completed = tokens.map((token) => engine.wait.completeToken(token))
+    isTurnDue = false
+    await Promise.all([...triggered, ...completed])
+    await until(() => begun.length === 32)
+    expect(begun.filter((name) => name === 'old').length).toBeGreaterThanOrEqual(28)
+    over.resolve(undefined)
+    // What was left for a claim is claimed.
+    await until(() => begun.length === 96)
   })
 })
 

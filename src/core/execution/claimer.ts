@@ -29,6 +29,7 @@ export interface ClaimKernel extends NewRunKernel {
   readonly ticker: { answerLost(what: string): void }
   readonly slots: NewRunKernel['slots'] & {
     readonly room: number
+    readonly roomToClaim: number
     beginClaim(count: number): void
     endClaim(): void
     retry(): void
@@ -172,7 +173,7 @@ export class Claimer {
     const { host, tasks, slots } = this.#kernel
     if (host.isClosing || tasks.ids.length === 0) return
     const before = this.#state
-    const limit = before.kind === 'idle' ? Math.min(slots.room, CLAIM_LIMIT) : before.limit
+    const limit = before.kind === 'idle' ? Math.min(slots.roomToClaim, CLAIM_LIMIT) : before.limit
     const lost = before.kind === 'idle' ? this.#newRuns.takeLost() : before.lost
     if (before.kind === 'asking' || (limit === 0 && lost.length === 0)) {
       // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.

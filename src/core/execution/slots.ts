@@ -96,7 +96,12 @@ export class Slots {
 
   /** How many more runs may go on. An engine that closes claims none, and keeps no slot for that. */
   get #roomToResume(): number {
-    return this.room - (this.#isKept && !this.#kernel.host.isClosing ? 1 : 0)
+    return Math.max(0, this.room - (this.#isKept && !this.#kernel.host.isClosing ? 1 : 0))
+  }
+
+  /** How many more new runs may be claimed: runs that wait for a turn to go on are to have the other slots. */
+  get roomToClaim(): number {
+    return this.#isPaused && !this.#line.isEmpty ? this.room - this.#roomToResume : this.room
   }
 
   get used(): number {
@@ -471,7 +476,7 @@ export class Slots {
     this.#isPaused = true
     host.afterTurn('runs that wait for a turn to go on', () => {
       this.#isPaused = false
-      if (!host.isClosed) this.#resumeWaiting()
+      if (!host.isClosed) this.#serve()
     })
     return true
   }
