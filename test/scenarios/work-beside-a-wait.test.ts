@@ -221,18 +221,19 @@ const FENCED: Readonly<Record<string, (tools: RunTools) => Promise<unknown>>> = 
 }
 
 describe.each(Object.keys(FENCED))('a parked run that %s', (name) => {
-  it('has its slot first, and parks again', async () => {
+  /** The run parks, and makes its call five minutes later, while another one has the slot for ten. */
+  async function whileBusy(
+    told: (call: Promise<unknown>, clock: TestClock) => Promise<unknown>,
+    body: (t: TestEngine, run: { readonly id: string }) => Promise<void>,
+  ): Promise<void> {
     const clock = testClock({ mode: 'manual' })
-    const calls: string[] = []
     const child = task({ id: 'child', run: async (_payload: null) => null })
     const busy = task({ id: 'busy', run: async (_payload: null) => clock.sleep('10m') })
     const work = bodyTask(async (tools) => {
       const token = await wait.createToken({ timeout: '30d', tags: ['ask'] })
       const beside = async (): Promise<void> => {
         await clock.sleep('5m')
-        await FENCED[name]?.(tools)
-        calls.push(name)
-        await clock.sleep('10m')
+        await told(FENCED[name]?.(tools) ?? Promise.reject(new Error(name)), clock)
       }
       await Promise.all([wait.forToken(token), beside()])
     })
@@ -246,45 +247,40 @@ describe.each(Object.keys(FENCED))('a parked run that %s', (name) => {
     const run = await t.engine.trigger(work, null)
     await clock.settle()
     await t.engine.trigger(busy, null)
-    await clock.advance('9m')
-    expect([calls, await statusOf(t, run)]).toEqual([[], 'WAITING'])
-    expect((await t.engine.runs.explain(run)).sentence).toMatch(
-      /waiting for token .*; its work beside that goes on with the next free slot\.$/,
-    )
-    await clock.advance('2m')
-    expect([calls, await statusOf(t, run), t.engine.stats().executing]).toEqual([[name], 'WAITING', 0])
-    await t.complete({ tag: 'ask' }, 1)
-    await clock.advance('1h')
-    expect(await statusOf(t, run)).toBe('COMPLETED')
+    await body(t, run)
+  }
+
+  it('has its slot first, and parks again', async () => {
+    const calls: string[] = []
+    const told = async (call: Promise<unknown>, clock: TestClock): Promise<void> => {
+      await call
+      calls.push(name)
+      await clock.sleep('10m')
+    }
+    await whileBusy(told, async (t, run) => {
+      await t.clock.advance('9m')
+      expect([calls, await statusOf(t, run)]).toEqual([[], 'WAITING'])
+      expect((await t.engine.runs.explain(run)).sentence).toMatch(
+        /waiting for token .*; its work beside that goes on with the next free slot\.$/,
+      )
+      await t.clock.advance('2m')
+      expect([calls, await statusOf(t, run), t.engine.stats().executing]).toEqual([[name], 'WAITING', 0])
+      await t.complete({ tag: 'ask' }, 1)
+      await t.clock.advance('1h')
+      expect(await statusOf(t, run)).toBe('COMPLETED')
+    })
   })
 
   it('is told when it is canceled before it has one', async () => {
-    const clock = testClock({ mode: 'manual' })
     const failed: unknown[] = []
-    const child = task({ id: 'child', run: async (_payload: null) => null })
-    const busy = task({ id: 'busy', run: async (_payload: null) => clock.sleep('10m') })
-    const work = bodyTask(async (tools) => {
-      const token = await wait.createToken({ timeout: '30d' })
-      const beside = async (): Promise<unknown> => {
-        await clock.sleep('5m')
-        return FENCED[name]?.(tools).catch((error: unknown) => failed.push(error))
-      }
-      await Promise.all([wait.forToken(token), beside()])
+    const told = async (call: Promise<unknown>): Promise<unknown> =>
+      call.catch((error: unknown) => failed.push(error))
+    await whileBusy(told, async (t, run) => {
+      await t.clock.advance('6m')
+      await t.engine.runs.cancel(run)
+      await t.clock.advance('10m')
+      expect(failed).toMatchObject([{ code: 'ERR_RUN_CANCELED' }])
     })
-    await using t = await createTestEngine({
-      tasks: [work, child, busy],
-      clock,
-      concurrency: 1,
-      storage: projectStorage(),
-    })
-    await t.engine.wait.createToken({ timeout: '30d', tags: ['other'] })
-    const run = await t.engine.trigger(work, null)
-    await clock.settle()
-    await t.engine.trigger(busy, null)
-    await clock.advance('6m')
-    await t.engine.runs.cancel(run)
-    await clock.advance('10m')
-    expect(failed).toMatchObject([{ code: 'ERR_RUN_CANCELED' }])
   })
 })
 

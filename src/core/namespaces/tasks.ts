@@ -1,5 +1,5 @@
 import type { KeyRecord, RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, Inserted, RunInsert } from '../../contract/storage.ts'
+import type { Awaitable, Inserted, NewRunClaim, RunInsert } from '../../contract/storage.ts'
 import { chain, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
@@ -243,14 +243,10 @@ export class EngineTasks implements TasksNamespace {
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return freed ?? this.#kernel.written(attempt, call, request)
+    const insert = (claim?: NewRunClaim): Awaitable<Inserted<RunRecord>> =>
+      this.#kernel.written(attempt, call, claim === undefined ? request : { claim, ...request })
     // A run that has to have its slot first must not wait for the one that is kept for the new run.
-    const answer =
-      freed ??
-      (attempt?.isAway === true
-        ? this.#kernel.written(attempt, call, request)
-        : claimer.insert(record, (claim) =>
-            this.#kernel.written(attempt, call, claim === undefined ? request : { claim, ...request }),
-          ))
+    const answer = freed ?? (attempt?.isAway === true ? insert() : claimer.insert(record, insert))
     return chain(publisher.created(record, answer), (inserted) => {
       claimer.inserted(record.id, inserted)
       // Also of a cached one: the answer to the call that stored it may have been lost.

@@ -277,16 +277,17 @@ export class EngineWait implements EngineWaitNamespace {
     const now = host.now()
     return chain(this.#read(id), (read) => {
       if (read === undefined) throw tokenNotFound(id)
-      const made = host.made('binding', now)
+      const { id: bindingId, createdAt } = host.made('binding', now)
       const record: TokenRecord = {
-        ...made,
+        id: bindingId,
         kind: 'BINDING',
         status: 'COMPLETED',
         outputJson: JSON.stringify(id),
         tags: [],
         key,
         runId: scope.id,
-        completedAt: made.createdAt,
+        createdAt,
+        completedAt: createdAt,
       }
       // A binding's output is the id it was made with.
       const request = { record, fence: fenceOf(scope), now, by: host.owner }
