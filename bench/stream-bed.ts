@@ -44,7 +44,7 @@ export class StreamBed {
 
   /** The writing side of a new stream. */
   async channel(key: string): Promise<StreamChannel> {
-    const { host, watchers, events, outage } = kernelOf(this.#engine)
+    const { host, watchers, outage } = kernelOf(this.#engine)
     const { id: runId, record } = this.#attempt
     const { epoch, attempt } = record
     const opened = host.storage.chunks.open({ runId, key, epoch, attempt, by: host.owner, now: host.now() })
@@ -53,7 +53,7 @@ export class StreamBed {
     const stale = (): void => {
       throw new Error(`Cannot write stream "${key}": the run was taken over`)
     }
-    const kernel = { host, watchers, events, outage, reconciler: { stale } }
+    const kernel = { host, watchers, outage, upcalls: { stale } }
     return new StreamChannel(kernel, { attempt: this.#attempt, key, history: HISTORY, stream })
   }
 

@@ -220,6 +220,18 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     `import type * as engine from '../../core/engine.ts'`,
     'imports * of src/core/engine.ts',
   ],
+  [
+    'a part of the engine names the classes of its parts',
+    'src/core/waits/a.ts',
+    `interface Parts { readonly slots: { wake(): void } }\nexport const b = 1`,
+    'Parts hides parts of the engine',
+  ],
+  [
+    'a kernel as a part would like it',
+    'src/core/waits/a.ts',
+    `export interface WaitKernel { readonly waiter: string }`,
+    'WaitKernel hides parts of the engine',
+  ],
   ['a name that says its folder again', 'src/core/waits/wait-key.ts', `export const a = 1`, '"waits" again'],
   [
     'a name that says a folder further up',

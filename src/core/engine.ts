@@ -12,7 +12,7 @@ import { readEngineOptions } from './engine-options.ts'
 import type { EnginePorts } from './host/host.ts'
 import { Host } from './host/host.ts'
 import { STORED_VALUES, type Values } from './host/values.ts'
-import { createKernel, type Kernel } from './kernel.ts'
+import { Kernel } from './kernel.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
 import { EngineQueue } from './namespaces/queue-handle.ts'
@@ -152,13 +152,13 @@ const CLOSE_NAMES: OptionNames<CloseOptions> = { drainMs: true }
 /** What is inside, hidden. A `WeakMap` would keep engines of which nothing is left until a full collection. */
 const KERNEL: unique symbol = Symbol('kernel')
 
-interface HasKernel {
+interface WithInside {
   readonly [KERNEL]?: () => Kernel
 }
 
 /** The inside of an engine, for the entries that extend it. */
 export function kernelOf(engine: Engine): Kernel {
-  const kernel = (Object(engine) as HasKernel)[KERNEL]?.()
+  const kernel = (Object(engine) as WithInside)[KERNEL]?.()
   if (kernel === undefined)
     throw new TypeError('Cannot use this engine: it was not made by createEngine() of this copy of waitpoint')
   return kernel
@@ -172,7 +172,7 @@ export function passFor(facade: Engine, engine: () => Engine): void {
 /** Creates an engine on given ports. */
 export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engine {
   const settings = readEngineOptions(options)
-  const kernel = createKernel(new Host(ports), settings)
+  const kernel = new Kernel(new Host(ports), settings)
   const namespaces = namespacesOf(kernel)
   kernel.attach(namespaces, toolsOf(namespaces), settings.execute ? namespaces.schedules : undefined)
   return new TaskEngine(kernel)
@@ -214,7 +214,7 @@ function valueNamespaces(
   }
 }
 
-class TaskEngine implements Engine, HasKernel {
+class TaskEngine implements Engine, WithInside {
   readonly #kernel: Kernel
   #removeDefault: Unsubscribe | undefined
   #closed: Promise<void> | undefined

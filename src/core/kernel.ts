@@ -1,27 +1,17 @@
-import type { KeyRecord, TokenRecord } from '../contract/records.ts'
+import type { ReleaseHold } from '../contract/clock.ts'
+import { tokenOfRun } from '../contract/run-states.ts'
 import type { Awaitable, Unsubscribe } from '../contract/storage.ts'
-import { asError } from '../primitives/as-error.ts'
-import { chain, isPromise } from '../primitives/awaitable.ts'
+import { chain } from '../primitives/awaitable.ts'
 import { KeyedTurns } from '../primitives/keyed-turns.ts'
-import { RunCanceledError, WaitpointError } from '../api/errors.ts'
 import type { Namespaces } from '../api/task.ts'
-import type { Attempt, EngineNamespaces } from './attempt/attempt.ts'
-import {
-  assertOpen,
-  currentAttempt,
-  fenceOf,
-  leftAtEnd,
-  liveAttempt,
-  refuse,
-  staleAttempt,
-} from './attempt/attempt.ts'
+import { type EngineNamespaces, staleAttempt } from './attempt/attempt.ts'
 import { TaskRegistry } from './attempt/task-definition.ts'
 import { EventQueue } from './changes/events.ts'
 import { Logs } from './changes/logs.ts'
 import { Publisher } from './changes/publisher.ts'
 import { Retention } from './changes/retention.ts'
 import { Watchers } from './changes/watchers.ts'
-import type { ReleaseHold } from '../contract/clock.ts'
+import { Door } from './door.ts'
 import type { EngineSettings } from './engine-options.ts'
 import { Cancellation } from './execution/cancellation.ts'
 import { Claimer } from './execution/claimer.ts'
@@ -31,19 +21,18 @@ import { Effects } from './execution/effects.ts'
 import { Executor } from './execution/executor.ts'
 import { Hints } from './execution/hints.ts'
 import { Reconciler } from './execution/reconciler.ts'
-import { Slots } from './execution/slots.ts'
-import { Ticker } from './execution/ticker.ts'
 import { takeUpPending } from './execution/pending-versions.ts'
 import { reportUnknownTasks } from './execution/unknown-tasks.ts'
-import { afterTurn, Breath } from './host/breath.ts'
+import { Breath } from './host/breath.ts'
 import { Credentials } from './host/credentials.ts'
 import type { Host } from './host/host.ts'
-import { atPresent, type CallOfRun, isJoined, Outage } from './host/outage.ts'
+import { Outage } from './host/outage.ts'
 import { requireRates } from './host/rates.ts'
-import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
+import { Ticker } from './host/ticker.ts'
 import { type Values, valuesOf } from './host/values.ts'
+import { Slots } from './slots/slots.ts'
 import { RunStreams } from './streams/registry.ts'
-import { type AskedWait, PlaceMismatchError, toldKey, waitKey } from './waits/key.ts'
+import type { Upcalls } from './upcalls.ts'
 import { Waitpoints } from './waits/waitpoints.ts'
 
 /** The schedules of an engine that executes. */
@@ -53,31 +42,35 @@ interface Schedules {
   look(): void
 }
 
-/** The inside of one engine: its parts, which call each other as its fields, and the way every public call takes. */
-export class Kernel {
+/**
+ * The inside of one engine: its parts, from the lowest to the highest. Each calls those below it, which it names in its file; what has
+ * happened it tells those above by `upcalls`.
+ */
+export class Kernel extends Door {
   readonly host: Host
   readonly tasks: TaskRegistry
   readonly values: Values
   readonly credentials: Credentials
   readonly breath: Breath
   readonly outage: Outage
+  readonly ticker: Ticker
+  readonly watchers: Watchers
   readonly events: EventQueue
   readonly logs: Logs
-  readonly watchers: Watchers
-  readonly publisher: Publisher
   readonly retention: Retention
+  readonly publisher: Publisher
+  readonly slots: Slots
   readonly waitpoints: Waitpoints
   readonly streams: RunStreams
-  readonly slots: Slots
-  readonly ticker: Ticker
-  readonly claimer: Claimer
-  readonly delayed: DelayedRuns
-  readonly executor: Executor
   readonly effects: Effects
+  readonly delayed: DelayedRuns
   readonly compensations: Compensations
+  readonly executor: Executor
+  readonly claimer: Claimer
   readonly reconciler: Reconciler
   readonly cancellation: Cancellation
   readonly hints: Hints
+  readonly upcalls: Upcalls
   /** Changes of runs that read them first: one at a time for each run. */
   readonly runTurns: KeyedTurns = new KeyedTurns()
   #namespaces: EngineNamespaces | undefined
@@ -88,29 +81,31 @@ export class Kernel {
   #release: ReleaseHold | undefined
 
   constructor(host: Host, settings: EngineSettings) {
+    super()
     this.host = host
     this.#keepAlive = settings.keepAlive
+    this.upcalls = upcallsOf(this)
     this.tasks = new TaskRegistry(settings.tasks, settings.retry)
     this.values = valuesOf(settings.codec)
     for (const name of this.tasks.queueRates.keys())
       requireRates(host.storage, `create the engine: queue "${name}" has a rate`)
-    this.credentials = new Credentials(this, settings)
+    this.credentials = new Credentials(host, settings)
     this.breath = new Breath(host)
     this.outage = new Outage(this, settings)
+    this.ticker = new Ticker(this, settings)
+    this.watchers = new Watchers()
     this.events = new EventQueue(this)
     this.logs = new Logs(this)
-    this.watchers = new Watchers()
-    this.publisher = new Publisher(this)
     this.retention = new Retention(this, settings.retention)
+    this.publisher = new Publisher(this)
+    this.slots = new Slots(this, settings)
     this.waitpoints = new Waitpoints(this)
     this.streams = new RunStreams(this, { chunks: settings.historyChunks, bytes: settings.historyBytes })
-    this.slots = new Slots(this, settings)
-    this.ticker = new Ticker(this, settings)
-    this.claimer = new Claimer(this, settings)
-    this.delayed = new DelayedRuns(this)
-    this.executor = new Executor(this)
     this.effects = new Effects(host)
-    this.compensations = new Compensations(this)
+    this.delayed = new DelayedRuns(this)
+    this.compensations = new Compensations(this, settings)
+    this.executor = new Executor(this)
+    this.claimer = new Claimer(this, settings)
     this.reconciler = new Reconciler(this)
     this.cancellation = new Cancellation(this)
     this.hints = new Hints(this)
@@ -137,11 +132,6 @@ export class Kernel {
     this.#namespaces = namespaces
     this.#tools = tools
     this.#schedules = schedules
-  }
-
-  /** Opens the engine if need be; refuses when it is closed. */
-  open(isReader?: boolean): Awaitable<void> {
-    return this.host.open(this, isReader)
   }
 
   /** Called by the host once the storage is open. */
@@ -185,198 +175,29 @@ export class Kernel {
     this.#unsubscribe?.()
     this.#release?.()
   }
-
-  /** Serves a public call: always a promise, on an open engine, and never for an attempt that was aborted. */
-  call<T>(serve: (attempt: Attempt | undefined) => Awaitable<T>, isReader?: boolean): Promise<T> {
-    const caller = currentAttempt()
-    try {
-      const answer = this.#ask(caller, serve, isReader)
-      return isPromise(answer) ? leftAtEnd(caller, answer) : Promise.resolve(answer)
-    } catch (error) {
-      return this.refused(error)
-    }
-  }
-
-  /** Refuses a public call, in its turn: its caller may make it again and again. */
-  refused<T>(reason: unknown): Promise<T> {
-    const caller = currentAttempt()
-    const refused = refuse<T>(asError(reason))
-    const turn = caller?.isEnded === true ? undefined : this.breath.turn(this.#own(caller))
-    return turn === undefined
-      ? refused
-      : leftAtEnd(
-          caller,
-          afterTurn(turn, () => refused),
-        )
-  }
-
-  /** Like `call()`, for what reads a change: also while the engine closes. */
-  read<T>(serve: () => Awaitable<T>): Promise<T> {
-    return this.call(serve, true)
-  }
-
-  /** Like `call()`, but may return or throw synchronously, as storage does. */
-  ask<T>(serve: () => Awaitable<T>, isReader?: boolean): Awaitable<T> {
-    return this.#ask(currentAttempt(), serve, isReader)
-  }
-
-  /** Hot: `serve` is told the attempt, so that it need not look for it again. */
-  #ask<T>(
-    caller: Attempt | undefined,
-    serve: (attempt: Attempt | undefined) => Awaitable<T>,
-    isReader?: boolean,
-  ): Awaitable<T> {
-    const attempt = this.#own(caller)
-    assertOpen(attempt)
-    const opening = this.open(isReader)
-    // An attempt may execute while its engine opens. Its calls are served at once: their place is that of their caller.
-    const answer =
-      attempt === undefined && isPromise(opening) ? opening.then(() => serve(undefined)) : serve(attempt)
-    const told = attempt === undefined ? this.#inTurn(answer) : answer
-    return isPromise(told) ? this.#held(told) : told
-  }
-
-  /** An answer for code outside of runs, which may call on and on; those for runs have their turn in `outage`. */
-  #inTurn<T>(answer: Awaitable<T>): Awaitable<T> {
-    if (isPromise(answer)) this.breath.tookLong()
-    const turn = this.breath.turn()
-    return turn === undefined ? answer : afterTurn(turn, () => answer)
-  }
-
-  /** The attempt of this engine the caller runs in, if any. Code that outlives its run is outside of it. */
-  attempt(): Attempt | undefined {
-    return this.#own(currentAttempt())
-  }
-
-  #own(caller: Attempt | undefined): Attempt | undefined {
-    return caller?.kernel === this && !caller.isOver ? caller : undefined
-  }
-
-  /**
-   * The attempt of this engine the caller runs in.
-   *
-   * @throws WaitpointError `ERR_NOT_IN_RUN`, `ERR_OTHER_ENGINE`, `ERR_ENGINE_CLOSED`, or the error that ended the attempt.
-   */
-  requireAttempt(what: string): Attempt {
-    const attempt = currentAttempt()
-    if (attempt === undefined) {
-      if (this.host.isClosed) throw this.host.closedError()
-      throw new WaitpointError(
-        'ERR_NOT_IN_RUN',
-        `Cannot call ${what} here: it can only be used from inside a task.run()`,
-      )
-    }
-    if (attempt.kernel !== this) {
-      throw new WaitpointError(
-        'ERR_OTHER_ENGINE',
-        `Cannot call ${what} of this engine in run "${attempt.id}": the run belongs to another engine`,
-      )
-    }
-    assertOpen(attempt)
-    return attempt
-  }
-
-  /**
-   * Like `requireAttempt()`, for what a canceled run no longer does.
-   *
-   * @throws RunCanceledError also in `onCancel`.
-   */
-  requireRunning(what: string): Attempt {
-    const attempt = this.requireAttempt(what)
-    if (!attempt.is('compensating')) return attempt
-    throw new RunCanceledError(
-      attempt.id,
-      `Cannot call ${what} in onCancel of run "${attempt.id}": a canceled run neither waits, nor records effects, nor writes streams`,
-    )
-  }
-
-  /** The key of a wait that was given none. A wait that is not the one asked before makes the run stand still. */
-  place(attempt: Attempt, wait: AskedWait): KeyRecord {
-    try {
-      return waitKey(attempt, wait)
-    } catch (error) {
-      if (error instanceof PlaceMismatchError) this.executor.standStill(attempt, error)
-      throw error
-    }
-  }
-
-  /** Before a wait whose key is the user's: stores which answers came before it, as the keys of other waits tell it. */
-  tell(attempt: Attempt | undefined): Awaitable<unknown> {
-    const told = attempt && toldKey(attempt)
-    return attempt === undefined || told === undefined ? undefined : this.writeTold(attempt, told)
-  }
-
-  /** Stores in a record of its own which answers came before a call: see `toldKey`. */
-  writeTold(attempt: Attempt, told: string): Awaitable<unknown> {
-    const { host } = this
-    const now = host.now()
-    const { id, createdAt } = host.made('told', now)
-    const record: TokenRecord = {
-      id,
-      kind: 'ONCE',
-      status: 'COMPLETED',
-      tags: [],
-      key: { scope: attempt.id, value: told },
-      runId: attempt.id,
-      createdAt,
-      completedAt: createdAt,
-    }
-    return this.written(attempt, INSERT_TOKEN, { record, fence: fenceOf(attempt), now, by: host.owner })
-  }
-
-  /**
-   * Makes a write of `attempt`, once that has its slot. One that storage refuses ends the attempt, and the call that made it.
-   *
-   * Hot: a synchronous answer goes through as it is.
-   */
-  written<Request, T>(
-    attempt: Attempt | undefined,
-    call: RepeatableCall<Request, T | 'stale'>,
-    request: Request,
-  ): Awaitable<T> {
-    // A transaction of the user's holds locks: it waits for no slot.
-    const isFree = attempt === undefined || attempt.is('executing') || isJoined(request)
-    const slot = isFree ? undefined : attempt.whenExecuting()
-    if (slot !== undefined) return this.#writtenAfter(slot, { attempt, call, request })
-    const answer = this.outage.ask({ attempt, call, request }, this.#accepted)
-    if (attempt !== undefined && isPromise(answer)) attempt.writes(answer)
-    return answer
-  }
-
-  async #writtenAfter<Request, T>(
-    slot: Promise<void>,
-    { attempt, call, request }: CallOfRun<Request, T | 'stale'>,
-  ): Promise<T> {
-    await slot
-    assertOpen(attempt)
-    return this.written(attempt, call, atPresent(this.host, request))
-  }
-
-  /** Reads something for the attempt that the caller runs in, or for a caller outside of runs. */
-  asked<Request, T>(call: RepeatableCall<Request, T>, request: Request): Awaitable<T> {
-    const attempt = this.attempt()
-    if (attempt === undefined) return call.ask(this.host.storage, request)
-    return this.outage.ask({ attempt, call, request }, (answer) => answer)
-  }
-
-  readonly #accepted = <T>(answer: T | 'stale', attempt: Attempt | undefined): Awaitable<T> => {
-    if (answer !== 'stale') return answer
-    if (attempt === undefined) throw new Error('Cannot write: storage asks for a fence outside of a run')
-    return chain(this.reconciler.refused(attempt), (reason) => {
-      throw reason
-    })
-  }
-
-  /** While a call is out, a test clock must not move time. */
-  #held<T>(answer: Promise<T>): Promise<T> {
-    const { clock } = this.host
-    if (clock.hold === undefined || liveAttempt() !== undefined) return answer
-    const release = clock.hold({ kind: 'call', id: 'a call of the engine' })
-    return answer.finally(release)
-  }
 }
 
-/** Makes the inside of an engine. It does nothing before it is opened. */
-export function createKernel(host: Host, settings: EngineSettings): Kernel {
-  return new Kernel(host, settings)
+/** What is done when something has happened in a part that concerns those above it. */
+function upcallsOf(kernel: Kernel): Upcalls {
+  return {
+    failed: (error, runId) => kernel.events.error(error, runId),
+    answerLost: (what) => kernel.ticker.answerLost(what),
+    gaveUp: (attempt, error) => kernel.executor.interrupt(attempt, error),
+    leftChild: (parent, childId) => kernel.cancellation.childOf(parent, childId),
+    leftChildren: (runId, waited) => kernel.cancellation.childrenOf(runId, waited),
+    ticked: (result, about) => kernel.hints.ticked(result, about),
+    leaseLost: () => kernel.leaseLost(),
+    settled: (token) => kernel.waitpoints.settled(token),
+    ended(run) {
+      if (kernel.waitpoints.size > 0) kernel.waitpoints.settled(tokenOfRun(run))
+    },
+    slotFreed: () => kernel.claimer.slotFreed(),
+    mayHaveMore: () => kernel.claimer.mayHaveMore,
+    claimable: () => kernel.claimer.poke(),
+    woken: (tokens) => kernel.hints.woken(tokens),
+    schedulesChanged: () => kernel.schedules?.look(),
+    stale: (attempt) => kernel.reconciler.stale(attempt),
+    refused: (attempt) => kernel.reconciler.refused(attempt),
+    misfit: (attempt, error) => kernel.executor.standStill(attempt, error),
+  }
 }

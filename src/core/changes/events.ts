@@ -8,6 +8,8 @@ import type { LogLine } from '../../api/log.ts'
 import type { Run } from '../../api/run.ts'
 import type { Token } from '../../api/token.ts'
 import type { Credentials } from '../host/credentials.ts'
+import type { Host } from '../host/host.ts'
+import type { Outage } from '../host/outage.ts'
 import { viewRun } from '../views/run.ts'
 import { viewToken } from '../views/token.ts'
 import type { Values } from '../host/values.ts'
@@ -31,22 +33,21 @@ export type EngineEvents = {
 
 const NAMES: readonly string[] = ['run', 'token', 'error', 'log'] satisfies (keyof EngineEvents)[]
 
-/** The parts of an engine that its events use. */
-export interface EventKernel {
-  readonly host: { readonly isClosed: boolean }
+interface Parts {
+  readonly host: Host
   readonly values: Values
   readonly credentials: Credentials
-  readonly outage: { noticed(error: unknown): boolean }
+  readonly outage: Outage
 }
 
 /** Delivers lifecycle events in a microtask of their own; a listener that throws stops no other. */
 export class EventQueue {
   // EventEmitter3 implements the interface that typed-emitter describes.
   readonly #emitter = new EventEmitter() as unknown as typed.default<EngineEvents>
-  readonly #kernel: EventKernel
+  readonly #kernel: Parts
   #queue: (() => void)[] = []
 
-  constructor(kernel: EventKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 

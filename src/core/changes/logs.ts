@@ -13,18 +13,17 @@ const MOST_BYTES = 1_048_576
 /** A line without its texts. */
 const LINE_BYTES = 200
 
-/** The parts of an engine that its log uses. */
-export interface LogKernel {
+interface Parts {
   readonly host: Host
-  readonly events: Pick<EventQueue, 'log'>
+  readonly events: EventQueue
 }
 
 /** The lines that tasks log here, and the last of them. */
 export class Logs {
-  readonly #kernel: LogKernel
+  readonly #kernel: Parts
   #lines: RingBuffer<LogLine> | undefined
 
-  constructor(kernel: LogKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 

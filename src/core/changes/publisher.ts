@@ -1,10 +1,12 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, RunUpdated } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
-import { type EndStatus, isFinal, tokenOfRun } from '../../contract/run-states.ts'
+import { type EndStatus, isFinal } from '../../contract/run-states.ts'
 import { RUN_CREATE, RUN_END, TOKEN_SETTLE } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
+import type { Upcalls } from '../upcalls.ts'
 import type { EventQueue } from './events.ts'
+import type { Retention } from './retention.ts'
 import { ChangedRuns, type RunNews, type Watchers } from './watchers.ts'
 
 /** The topic that a reader of all runs watches. */
@@ -13,13 +15,12 @@ export const RUNS_TOPIC = 'runs'
 /** The topic of a reader that only has to know that other engines have changed something that lists show, or settings have changed. */
 export const OTHERS_TOPIC = 'others'
 
-/** The parts of an engine that hear of stored changes. */
-export interface PublisherKernel {
-  readonly host: Pick<Host, 'owner' | 'now'>
+interface Parts {
+  readonly host: Host
   readonly watchers: Watchers
-  readonly events: Pick<EventQueue, 'run' | 'token'>
-  readonly waitpoints: { readonly size: number; settled(token: TokenRecord): void }
-  readonly retention: { ended(): void }
+  readonly events: EventQueue
+  readonly retention: Retention
+  readonly upcalls: Upcalls
 }
 
 /** A run that is being put off. */
@@ -40,13 +41,13 @@ export class Publisher {
     EXPIRED: 0,
     CRASHED: 0,
   }
-  readonly #kernel: PublisherKernel
+  readonly #kernel: Parts
   /** Runs that are being stored: they may be executed before that is acknowledged. */
   readonly #created = new Map<string, RunRecord>()
   /** Runs whose next attempt is being put off: it may begin, and end, before that is acknowledged. */
   readonly #putOff = new Map<string, PutOff>()
 
-  constructor(kernel: PublisherKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 
@@ -134,10 +135,10 @@ export class Publisher {
 
   /** The status of a run was changed by another engine, which has published the event. */
   elsewhere(record: RunRecord): void {
-    const { waitpoints, retention } = this.#kernel
+    const { upcalls, retention } = this.#kernel
     this.wake(record.id, record)
     if (!isFinal(record.status)) return
-    if (waitpoints.size > 0) waitpoints.settled(tokenOfRun(record))
+    upcalls.ended(record)
     retention.ended()
   }
 
@@ -147,12 +148,12 @@ export class Publisher {
 
   /** A token was created or settled. */
   token(record: TokenRecord): void {
-    const { events, waitpoints, retention, host } = this.#kernel
+    const { events, upcalls, retention, host } = this.#kernel
     if (record.kind === 'MANUAL') events.token(record)
     if (record.status === 'WAITING') return
     if (TOKEN_SETTLE.hasSubscribers)
       TOKEN_SETTLE.publish({ engine: host.owner, at: host.now(), token: record })
-    waitpoints.settled(record)
+    upcalls.settled(record)
     retention.ended()
   }
 }

@@ -2,6 +2,7 @@ import type { CancelTimer } from '../../contract/clock.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import type { Host } from '../host/host.ts'
+import type { EventQueue } from './events.ts'
 import type { Duration } from '../../api/token.ts'
 
 /** How long ended runs and settled tokens are kept. Their idempotency keys are kept until they expire. */
@@ -36,10 +37,9 @@ const BATCH = 1_000
 const LOOKS = 8
 const DEFAULT_MAX_AGE_MS = 30 * 86_400_000
 
-/** The parts of an engine that its retention uses. */
-export interface RetentionKernel {
+interface Parts {
   readonly host: Host
-  readonly events: { error(error: unknown): void }
+  readonly events: EventQueue
 }
 
 /**
@@ -47,7 +47,7 @@ export interface RetentionKernel {
  * ended takes too much memory. Once nothing has ended for as long as anything is kept, it rests.
  */
 export class Retention {
-  readonly #kernel: RetentionKernel
+  readonly #kernel: Parts
   /** How long after its end a record is kept. */
   readonly maxAgeMs: number
   readonly #maxCount: number | undefined
@@ -61,7 +61,7 @@ export class Retention {
   #ended = 0
   #restAt = 0
 
-  constructor(kernel: RetentionKernel, options: RetentionOptions) {
+  constructor(kernel: Parts, options: RetentionOptions) {
     this.#kernel = kernel
     const defaults = kernel.host.storage.retention ?? { maxAgeMs: DEFAULT_MAX_AGE_MS }
     this.maxAgeMs =

@@ -3,6 +3,11 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import type { AttemptEnd, ReturnedAttempt, ThrownAttempt } from './task-call.ts'
 import { hookContext, planRetry } from './task-call.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Slots } from '../slots/slots.ts'
+import type { Upcalls } from '../upcalls.ts'
+import type { DelayedRuns } from './delayed-runs.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { learn, type Attempt } from '../attempt/attempt.ts'
@@ -11,27 +16,21 @@ import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import { errorToJson } from '../host/serialize.ts'
 import { withAttempt } from '../host/thrown-attempts.ts'
 
-/** The parts of an engine that the end of an attempt concerns. */
-export interface EndingKernel {
+interface Parts {
   readonly host: Host
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly publisher: {
-    run(record: RunRecord): void
-    wake(runId: string): void
-    puttingOff<T>(record: RunRecord, stored: Awaitable<T>): Promise<T>
-  }
-  readonly slots: { drain(attempt: Attempt): void }
-  readonly delayed: { add(runId: string, at: number): void }
-  readonly claimer: { poke(): void }
-  readonly outage: Pick<Outage, 'noticed' | 'persist' | 'rest'>
-  readonly reconciler: { stale(attempt: Attempt): void }
+  readonly outage: Outage
+  readonly events: EventQueue
+  readonly publisher: Publisher
+  readonly slots: Slots
+  readonly delayed: DelayedRuns
+  readonly upcalls: Upcalls
 }
 
 /** Stores the end of an attempt: first the output, then the end; or the next attempt; or the failure. */
 export class AttemptEnding {
-  readonly #kernel: EndingKernel
+  readonly #kernel: Parts
 
-  constructor(kernel: EndingKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 
@@ -110,7 +109,7 @@ export class AttemptEnding {
   handBack(attempt: Attempt): Awaitable<void> {
     // Also a run that has parked is executed again at once.
     const change = { status: 'EXECUTING', owner: undefined } as const
-    return chain(this.#update(attempt, change), () => this.#kernel.claimer.poke())
+    return chain(this.#update(attempt, change), () => this.#kernel.upcalls.claimable())
   }
 
   /** Code of another version goes on with the run, which is from now on a run of that version. */
@@ -153,7 +152,7 @@ export class AttemptEnding {
     )
     return chain(stored, (updated) => {
       if (updated === undefined) {
-        this.#kernel.reconciler.stale(attempt)
+        this.#kernel.upcalls.stale(attempt)
         return undefined
       }
       const isNew = learn(attempt, updated.record)

@@ -4,37 +4,32 @@ import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
 import { type Attempt, GRACE_MS, outsideRuns } from '../attempt/attempt.ts'
 import { isFinal, runIdOfToken } from '../../contract/run-states.ts'
 import { isStorageUnavailable } from '../../contract/storage-unavailable.ts'
-import type { Host } from '../host/host.ts'
 import { GET_RUN, type RepeatableCall, RUN_WAITS, UPDATE_RUN } from '../host/storage-calls.ts'
 import { runNotFound } from '../host/not-found.ts'
+import type { Ticker } from '../host/ticker.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Door } from '../door.ts'
+import type { Compensations } from './compensations.ts'
+import type { Reconciler } from './reconciler.ts'
 
 const LEASES: RepeatableCall<undefined, readonly LeaseRecord[] | undefined> = {
   ask: ({ leases }) => leases?.(),
 }
 
-/** The parts of an engine that a cancel concerns. */
-export interface CancellationKernel {
-  readonly host: Host
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly publisher: { run(record: RunRecord): void; wake(runId: string): void }
-  readonly reconciler: { canceled(record: RunRecord): readonly string[] }
-  readonly ticker: {
-    dueAt(at: number, what: string): void
-    notDue(at: number | undefined): void
-    answerLost(what: string): void
-  }
-  readonly compensations: { compensates(record: RunRecord): boolean; begin(record: RunRecord): void }
-  readonly outage: { persist<T>(attempt: Attempt, store: () => Awaitable<T>): Awaitable<T> }
-  attempt(): Attempt | undefined
-  asked<Request, T>(call: RepeatableCall<Request, T>, request: Request): Awaitable<T>
-  call<T>(serve: () => Awaitable<T>): Promise<T>
+interface Parts extends Door {
+  readonly events: EventQueue
+  readonly publisher: Publisher
+  readonly ticker: Ticker
+  readonly compensations: Compensations
+  readonly reconciler: Reconciler
 }
 
 /** Cancels runs, and with each the children that it waits for. */
 export class Cancellation {
-  readonly #kernel: CancellationKernel
+  readonly #kernel: Parts
 
-  constructor(kernel: CancellationKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 

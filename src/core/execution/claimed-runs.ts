@@ -1,11 +1,11 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { RunRecord } from '../../contract/records.ts'
 import type { Host } from '../host/host.ts'
+import type { Executor } from './executor.ts'
 
-/** The parts of an engine that runs which were claimed for it concern. */
-export interface ClaimedKernel {
+interface Parts {
   readonly host: Host
-  readonly executor: { start(record: RunRecord): void; claimedCanceled(record: RunRecord): void }
+  readonly executor: Executor
 }
 
 /** Runs that something happened to while the answer to their claim was not known: these, any, or none. */
@@ -27,13 +27,13 @@ const NONE: readonly RunRecord[] = []
 
 /** Starts runs that storage has claimed, unless something has happened to them since. */
 export class ClaimedRuns {
-  readonly #kernel: ClaimedKernel
+  readonly #kernel: Parts
   /** An engine that does not hear of storage for so long has lost its runs to others. */
   readonly #leaseMs: number
   /** Runs start in the context the engine was created in, not in that of the call that triggered them. */
   readonly #ownContext = new AsyncResource('waitpoint.executor')
 
-  constructor(kernel: ClaimedKernel, { leaseMs }: { readonly leaseMs: number }) {
+  constructor(kernel: Parts, { leaseMs }: { readonly leaseMs: number }) {
     this.#kernel = kernel
     this.#leaseMs = leaseMs
   }

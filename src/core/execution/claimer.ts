@@ -1,40 +1,16 @@
 import type { CancelTimer } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
-import type {
-  Awaitable,
-  NewRunClaim,
-  RunClaim,
-  RunClaimed,
-  RunInserted,
-  RunUpdated,
-} from '../../contract/storage.ts'
+import type { Awaitable, NewRunClaim, RunClaim, RunClaimed, RunInserted } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
-import type { Host } from '../host/host.ts'
-import type { TaskRegistry } from '../attempt/task-definition.ts'
 import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
-import { type LostRuns, type NewRunKernel, NewRuns } from './new-runs.ts'
+import { type ClaimParts, type LostRuns, NewRuns } from './new-runs.ts'
 
 const CLAIM_LIMIT = 256
 /** The name of the timer that waits for a rate. */
 const RATE = 'the rate of a queue'
 const SETTLED = Promise.resolve()
 const NONE: readonly never[] = []
-
-/** The parts of an engine that its claims concern. */
-export interface ClaimKernel extends NewRunKernel {
-  readonly host: Host
-  readonly tasks: TaskRegistry
-  readonly publisher: { runs(updates: readonly RunUpdated[]): void }
-  readonly ticker: { answerLost(what: string): void }
-  readonly slots: NewRunKernel['slots'] & {
-    readonly room: number
-    readonly roomToClaim: number
-    beginClaim(count: number): void
-    endClaim(): void
-    retry(): void
-  }
-}
 
 export interface ClaimSettings {
   readonly maxInterruptions: number
@@ -71,7 +47,7 @@ const IDLE: ClaimState = { kind: 'idle' }
 
 /** Asks storage for runs to execute, as many as there are slots for. */
 export class Claimer {
-  readonly #kernel: ClaimKernel
+  readonly #kernel: ClaimParts
   readonly #settings: ClaimSettings
   readonly #claimedRuns: ClaimedRuns
   readonly #newRuns: NewRuns
@@ -96,7 +72,7 @@ export class Claimer {
   /** The number of the last claim. */
   #number = 0
 
-  constructor(kernel: ClaimKernel, settings: ClaimSettings) {
+  constructor(kernel: ClaimParts, settings: ClaimSettings) {
     this.#kernel = kernel
     this.#settings = settings
     this.#claimedRuns = new ClaimedRuns(kernel, settings)

@@ -5,6 +5,7 @@ import { WaitpointError } from '../../api/errors.ts'
 import type { TaskOptions } from '../../api/task.ts'
 import { Attempt, type AttemptKernel, inBranch } from '../attempt/attempt.ts'
 import { fits, type TaskDefinition, type TaskRegistry, validatePayload } from '../attempt/task-definition.ts'
+import type { EventQueue } from '../changes/events.ts'
 import type { Host } from '../host/host.ts'
 import { payloadOf, type Values } from '../host/values.ts'
 import { branchContent } from '../waits/key.ts'
@@ -14,13 +15,11 @@ import { hookContext } from './task-call.ts'
 const CLOSE_GRACE_MS = 5_000
 const SETTLED = Promise.resolve()
 
-/** The parts of an engine that calls of `onCancel` concern. */
-export interface CompensationKernel extends AttemptKernel {
+interface Parts extends AttemptKernel {
   readonly host: Host
   readonly tasks: TaskRegistry
-  readonly claimer: { readonly executes: boolean }
-  readonly events: { error(error: unknown, runId?: string): void }
   readonly values: Values
+  readonly events: EventQueue
 }
 
 /**
@@ -28,15 +27,17 @@ export interface CompensationKernel extends AttemptKernel {
  * the call of the function it begins in the context of the engine, not in that of the cancel.
  */
 export class Compensations {
-  readonly #kernel: CompensationKernel
+  readonly #kernel: Parts
+  readonly #executes: boolean
   readonly #ownContext = new AsyncResource('waitpoint.compensations')
   readonly #underWay = new Set<Attempt>()
   /** Attempts whose function may go on, with what tells the hook that it does not. */
   readonly #functions = new Map<Attempt, Deferred<void>>()
   #idle: (() => void) | undefined
 
-  constructor(kernel: CompensationKernel) {
+  constructor(kernel: Parts, { execute }: { readonly execute: boolean }) {
     this.#kernel = kernel
+    this.#executes = execute
   }
 
   /** Whether the run has begun and this engine has a hook for it. */
@@ -64,8 +65,8 @@ export class Compensations {
   }
 
   #definitionOf(record: RunRecord): TaskDefinition | undefined {
-    const { tasks, claimer } = this.#kernel
-    if (!claimer.executes || tasks.get(record.taskId) === undefined) return undefined
+    const { tasks } = this.#kernel
+    if (!this.#executes || tasks.get(record.taskId) === undefined) return undefined
     const definition = tasks.codeFor(record)
     return fits(definition, record.version) ? definition : undefined
   }

@@ -1,17 +1,17 @@
 import type { Host } from '../host/host.ts'
+import type { Ticker } from '../host/ticker.ts'
 
-/** The parts of an engine that its delayed runs use. */
-export interface DelayKernel {
+interface Parts {
   readonly host: Host
-  readonly ticker: { dueAt(at: number, what: string): void; notDue(at: number | undefined): void }
+  readonly ticker: Ticker
 }
 
 /** Runs that were put off here, by a delay or until the next attempt: live, so that the process waits for them. */
 export class DelayedRuns {
-  readonly #kernel: DelayKernel
+  readonly #kernel: Parts
   readonly #delays = new Map<string, Delay>()
 
-  constructor(kernel: DelayKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 

@@ -12,34 +12,43 @@ import { fits, type TaskRegistry } from '../attempt/task-definition.ts'
 import { ATTEMPT } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
 import { storedAttempts } from '../host/thrown-attempts.ts'
-import { AttemptEnding, type EndingKernel } from './attempt-ending.ts'
-import { tellEnd } from './attempt-messages.ts'
+import type { Values } from '../host/values.ts'
+import type { Outage } from '../host/outage.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Slots } from '../slots/slots.ts'
+import type { Waitpoints } from '../waits/waitpoints.ts'
+import type { Upcalls } from '../upcalls.ts'
+import { AttemptEnding } from './attempt-ending.ts'
+import type { Compensations } from './compensations.ts'
+import type { DelayedRuns } from './delayed-runs.ts'
+import { tellEnd } from '../host/attempt-messages.ts'
 import type { AttemptEnd } from './task-call.ts'
 import { VersionMismatchError } from './pending-versions.ts'
-import { AttemptTools, type CallingKernel, maxDurationOf, TaskCaller } from './task-call.ts'
+import { AttemptTools, maxDurationOf, TaskCaller } from './task-call.ts'
 
-/** The parts of an engine that its attempts concern. */
-export interface ExecutorKernel extends AttemptKernel, EndingKernel, CallingKernel {
+interface Parts extends AttemptKernel {
   readonly host: Host
   readonly tasks: TaskRegistry
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly publisher: EndingKernel['publisher']
-  readonly delayed: EndingKernel['delayed'] & { clear(): void }
-  readonly compensations: { begin(record: RunRecord, canceled?: Attempt): void; left(attempt: Attempt): void }
-  readonly outage: AttemptKernel['outage'] & EndingKernel['outage']
-  readonly waitpoints: AttemptKernel['waitpoints'] & { leave(attempt: Attempt): void }
-  readonly slots: AttemptKernel['slots'] &
-    EndingKernel['slots'] & { take(attempt: Attempt): void; release(attempt: Attempt): void; retry(): void }
+  readonly values: Values
+  readonly outage: Outage
+  readonly events: EventQueue
+  readonly publisher: Publisher
+  readonly slots: Slots
+  readonly waitpoints: Waitpoints
+  readonly delayed: DelayedRuns
+  readonly compensations: Compensations
+  readonly upcalls: Upcalls
 }
 
 /** The life of attempts: the call of the function, the end that is stored, and ends that come from outside. */
 export class Executor {
-  readonly #kernel: ExecutorKernel
+  readonly #kernel: Parts
   readonly #ending: AttemptEnding
   readonly #caller: TaskCaller
   readonly #attempts = new FewMap<Attempt>()
 
-  constructor(kernel: ExecutorKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
     this.#ending = new AttemptEnding(kernel)
     this.#caller = new TaskCaller(
@@ -161,14 +170,14 @@ export class Executor {
 
   /** A canceled run keeps its slot, for a while, until its function has settled. */
   #giveSlotBack({ id, epoch }: RunRecord): Awaitable<void> {
-    const { host, slots, claimer } = this.#kernel
+    const { host, slots, upcalls } = this.#kernel
     if (host.isClosed) return
     const expected = { status: ['CANCELED'] as const, epoch }
     const change = { slot: false, slotUntil: undefined }
     const updated = host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
     return chain(updated, () => {
       slots.retry()
-      claimer.poke()
+      upcalls.claimable()
     })
   }
 

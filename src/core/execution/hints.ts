@@ -1,49 +1,44 @@
 import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type { Hint, TickResult } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
-import type { Attempt } from '../attempt/attempt.ts'
 import type { Breath } from '../host/breath.ts'
 import type { Host } from '../host/host.ts'
+import type { Ticker } from '../host/ticker.ts'
+import type { EventQueue } from '../changes/events.ts'
 import { OTHERS_TOPIC, type Publisher } from '../changes/publisher.ts'
 import type { Watchers } from '../changes/watchers.ts'
 import { isFinal, runIdOfToken, tokenOfRun } from '../../contract/run-states.ts'
+import type { Slots } from '../slots/slots.ts'
+import type { RunStreams } from '../streams/registry.ts'
+import type { TickAbout, Upcalls } from '../upcalls.ts'
 import type { Waitpoints } from '../waits/waitpoints.ts'
+import type { Claimer } from './claimer.ts'
+import type { Executor } from './executor.ts'
+import type { Reconciler } from './reconciler.ts'
 
 const RETRY_MS = 1_000
 
-/** The parts of an engine that hints of storage concern. */
-export interface HintKernel {
+interface Parts {
   readonly host: Host
   readonly breath: Breath
   readonly watchers: Watchers
-  readonly events: { error(error: unknown): void }
+  readonly events: EventQueue
   readonly publisher: Publisher
+  readonly ticker: Ticker
+  readonly slots: Slots
   readonly waitpoints: Waitpoints
-  readonly streams: { changed(runId: string, key: string): void; doubt(): void }
-  readonly slots: { wake(attempt: Attempt): boolean; retry(): void }
-  readonly executor: { readonly attempts: { get(runId: string): Attempt | undefined } }
-  readonly claimer: { poke(): void; hintsLost(): void }
-  readonly schedules: { look(): void } | undefined
-  readonly reconciler: { changedElsewhere(runId: string): void; recheck(held?: number): void }
-  readonly ticker: {
-    dueAt(at: number, what: string): void
-    tickNow(tick?: { readonly full?: boolean }): void
-  }
-}
-
-/** How a tick came to be. */
-export interface TickAbout {
-  /** An answer was lost before, and with it what it said. */
-  readonly isBehind: boolean
-  /** It is time to look at what hints should have said: once in a while, or because they may have been lost. */
-  readonly isFull: boolean
+  readonly streams: RunStreams
+  readonly executor: Executor
+  readonly claimer: Claimer
+  readonly reconciler: Reconciler
+  readonly upcalls: Upcalls
 }
 
 /** Acts on the answers to ticks, and on hints that others changed something. */
 export class Hints {
-  readonly #kernel: HintKernel
+  readonly #kernel: Parts
 
-  constructor(kernel: HintKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 
@@ -56,7 +51,7 @@ export class Hints {
       this.#kernel.streams.doubt()
       publisher.wakeAll()
       reconciler.recheck(isBehind ? undefined : held)
-      this.#kernel.schedules?.look()
+      this.#kernel.upcalls.schedulesChanged()
     }
     for (const token of settled) publisher.token(token)
     publisher.runs(expired)
@@ -73,7 +68,7 @@ export class Hints {
         return this.#wake(hint.runIds)
       case 'any':
         claimer.hintsLost()
-        this.#kernel.schedules?.look()
+        this.#kernel.upcalls.schedulesChanged()
         return ticker.tickNow({ full: true })
       case 'queue':
         watchers.wake(OTHERS_TOPIC)

@@ -2,23 +2,29 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, NewRunClaim, RunInserted } from '../../contract/storage.ts'
 import { rescue, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
 import type { Breath } from '../host/breath.ts'
+import type { Host } from '../host/host.ts'
+import type { Ticker } from '../host/ticker.ts'
+import type { Slots } from '../slots/slots.ts'
 import type { TaskRegistry } from '../attempt/task-definition.ts'
-import { type ClaimedKernel, type ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
+import { type ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
+import type { Executor } from './executor.ts'
 
 /** Of more that are triggered at once the rest are claimed together. */
 const MOST_AT_ONCE = 16
 
-/** The parts of an engine that new runs concern. */
-export interface NewRunKernel extends ClaimedKernel {
+/** The parts of an engine that claim runs. */
+export interface ClaimParts {
+  readonly host: Host
   readonly breath: Breath
   readonly tasks: TaskRegistry
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly ticker: { answerLost(what: string): void }
-  readonly slots: { reserve(): boolean; endReservation(): void }
-  readonly executor: ClaimedKernel['executor'] & {
-    readonly attempts: { get(runId: string): unknown }
-  }
+  readonly events: EventQueue
+  readonly publisher: Publisher
+  readonly ticker: Ticker
+  readonly slots: Slots
+  readonly executor: Executor
 }
 
 /** A run that its insert is to claim, until it has started or is known not to be claimed. A slot is kept for it. */
@@ -38,13 +44,13 @@ export type LostRuns = readonly NewRun[]
  * claim of the engine makes sure that the insert claims nothing any more; then storage is asked whether it has.
  */
 export class NewRuns {
-  readonly #kernel: NewRunKernel
+  readonly #kernel: ClaimParts
   readonly #claimed: ClaimedRuns
   readonly #underWay = new Map<string, NewRun>()
   /** The answers to their inserts were lost. */
   #lost: NewRun[] = []
 
-  constructor(kernel: NewRunKernel, claimed: ClaimedRuns) {
+  constructor(kernel: ClaimParts, claimed: ClaimedRuns) {
     this.#kernel = kernel
     this.#claimed = claimed
   }

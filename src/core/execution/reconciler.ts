@@ -4,24 +4,23 @@ import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { type Attempt, endError, hasFinished, learn, staleAttempt } from '../attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Host } from '../host/host.ts'
+import type { Ticker } from '../host/ticker.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Upcalls } from '../upcalls.ts'
+import type { Claimer } from './claimer.ts'
+import type { DelayedRuns } from './delayed-runs.ts'
 import type { Executor } from './executor.ts'
 
-/** The parts of an engine that are asked, or told, about the end of an attempt. */
-export interface ReconcilerKernel {
+interface Parts {
   readonly host: Host
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly publisher: { run(record: RunRecord): void; elsewhere(record: RunRecord): void }
-  readonly ticker: { answerLost(what: string): void }
-  readonly claimer: { changed(runId: string): void }
-  readonly delayed: {
-    readonly ids: Iterable<string>
-    has(runId: string): boolean
-    add(runId: string, at: number): void
-    remove(runId: string): void
-    cancel(runId: string): void
-  }
-  readonly executor: Pick<Executor, 'attempts' | 'abort' | 'cancel'>
-  readonly cancellation: { childrenOf(runId: string, waited: readonly string[]): void }
+  readonly events: EventQueue
+  readonly publisher: Publisher
+  readonly ticker: Ticker
+  readonly delayed: DelayedRuns
+  readonly executor: Executor
+  readonly claimer: Claimer
+  readonly upcalls: Upcalls
 }
 
 /**
@@ -29,11 +28,11 @@ export interface ReconcilerKernel {
  * hints or answers were lost.
  */
 export class Reconciler {
-  readonly #kernel: ReconcilerKernel
+  readonly #kernel: Parts
   /** A write of these was refused, and storage could not be asked why. */
   readonly #unclear = new Set<Attempt>()
 
-  constructor(kernel: ReconcilerKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 
@@ -72,8 +71,8 @@ export class Reconciler {
 
   /** The run belongs to another attempt by now, or is over, or is to be tried again. */
   #stop(attempt: Attempt, record: RunRecord | undefined): void {
-    const { executor, cancellation, publisher, delayed } = this.#kernel
-    if (record?.status === 'CANCELED') cancellation.childrenOf(attempt.id, executor.cancel(attempt, record))
+    const { executor, upcalls, publisher, delayed } = this.#kernel
+    if (record?.status === 'CANCELED') upcalls.leftChildren(attempt.id, executor.cancel(attempt, record))
     else executor.abort(attempt, staleAttempt(attempt.id))
     if (record !== undefined && isFinal(record.status)) publisher.elsewhere(record)
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) delayed.add(record.id, record.wakeAt)
@@ -81,7 +80,7 @@ export class Reconciler {
 
   /** The record of a run changed elsewhere: was it canceled, or rescheduled? */
   changedElsewhere(runId: string): void {
-    const { host, executor, claimer, delayed, cancellation, publisher } = this.#kernel
+    const { host, executor, claimer, delayed, upcalls, publisher } = this.#kernel
     const attempt = executor.attempts.get(runId)
     if (attempt === undefined || attempt.isEnded) {
       claimer.changed(runId)
@@ -91,7 +90,7 @@ export class Reconciler {
       chain(host.storage.runs.get(runId), (record) => {
         if (record?.status !== 'DELAYED') delayed.cancel(runId)
         else if (record.wakeAt !== undefined && delayed.has(runId)) delayed.add(runId, record.wakeAt)
-        if (record?.status === 'CANCELED') cancellation.childrenOf(runId, this.canceled(record))
+        if (record?.status === 'CANCELED') upcalls.leftChildren(runId, this.canceled(record))
         // To callers that have begun to wait since the hint, and have asked this engine and not storage.
         if (record !== undefined && isFinal(record.status)) publisher.elsewhere(record)
       })

@@ -17,8 +17,8 @@ import { loggerOf } from '../host/log-line.ts'
 import { toJson } from '../host/serialize.ts'
 import { payloadOf, type Values, valuesFor } from '../host/values.ts'
 import type { Logger } from '../../api/log.ts'
-import { callAsTold } from './attempt-messages.ts'
-import { readOverrides } from './overrides.ts'
+import { callAsTold } from '../host/attempt-messages.ts'
+import { readOverrides } from '../host/overrides.ts'
 import { keyOf } from '../views/run.ts'
 import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
 import {
@@ -51,8 +51,7 @@ export interface ThrownAttempt {
   readonly isFinal: boolean
 }
 
-/** The parts of an engine that calls of tasks use. */
-export interface CallingKernel {
+interface Parts {
   readonly host: Host
   readonly values: Values
 }
@@ -64,11 +63,11 @@ type Recall = (attempt: Attempt) => Promise<void>
 export class TaskCaller {
   readonly #returned: (value: unknown) => void
   readonly #threw: (error: unknown) => void
-  readonly #kernel: CallingKernel
+  readonly #kernel: Parts
   readonly #recall: Recall
 
   /** @param tell Never called within the call. */
-  constructor(kernel: CallingKernel, tell: (attempt: Attempt, end: AttemptEnd) => void, recall: Recall) {
+  constructor(kernel: Parts, tell: (attempt: Attempt, end: AttemptEnd) => void, recall: Recall) {
     this.#kernel = kernel
     this.#recall = recall
     const ended = (ok: boolean) => (value: unknown) => {

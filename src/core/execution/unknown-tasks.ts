@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { WaitpointError } from '../../api/errors.ts'
+import type { EventQueue } from '../changes/events.ts'
 import type { Host } from '../host/host.ts'
 import { LIVE_STATUSES } from '../../contract/run-states.ts'
 import type { TaskRegistry } from '../attempt/task-definition.ts'
@@ -8,18 +9,17 @@ import type { TaskRegistry } from '../attempt/task-definition.ts'
 /** So many are reported when an engine opens: the rest are likely of the same tasks. */
 const LIMIT = 100
 
-/** The parts of an engine that are asked for its tasks. */
-export interface UnknownTasksKernel {
+interface Parts {
   readonly host: Host
   readonly tasks: TaskRegistry
-  readonly events: { error(error: unknown, runId?: string): void }
+  readonly events: EventQueue
 }
 
 /**
  * Stored runs of tasks that an engine does not know stay where they are, for an engine that does. Each is an `error`
  * event, in case it was the task that was forgotten. An engine without tasks executes nothing, and expects them.
  */
-export function reportUnknownTasks({ host, tasks, events }: UnknownTasksKernel): Awaitable<void> {
+export function reportUnknownTasks({ host, tasks, events }: Parts): Awaitable<void> {
   if (tasks.ids.length === 0) return
   const filter = { status: LIVE_STATUSES, notTaskIds: tasks.ids }
   return chain(host.storage.runs.list(filter, { limit: LIMIT }), ({ records }) => {

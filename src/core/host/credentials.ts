@@ -26,13 +26,13 @@ export interface SignedGrant {
 /** Token URLs and public access tokens, by which others reach an engine. Computed when first read. */
 export class Credentials {
   readonly secretKeys: readonly string[]
-  readonly #kernel: { readonly host: Host }
+  readonly #host: Host
   readonly #baseUrl: string | undefined
   #listening: readonly string[] = []
   #accessKeys: readonly string[] | undefined
 
-  constructor(kernel: { readonly host: Host }, { baseUrl, secretKeys }: CredentialOptions) {
-    this.#kernel = kernel
+  constructor(host: Host, { baseUrl, secretKeys }: CredentialOptions) {
+    this.#host = host
     this.#baseUrl = baseUrl?.replace(/\/+$/, '')
     this.secretKeys = secretKeys
   }
@@ -63,13 +63,13 @@ export class Credentials {
 
   /** Proves that a callback address was given out by an engine on this storage. */
   tokenHash(id: string): string {
-    return hmacSha256(this.#kernel.host.urlSecret, internalId(id), 'hex')
+    return hmacSha256(this.#host.urlSecret, internalId(id), 'hex')
   }
 
   /** The keys that public access tokens are checked with; the first one signs them. */
   get accessKeys(): readonly string[] {
     if (this.secretKeys.length > 0) return this.secretKeys
-    this.#accessKeys ??= [hmacSha256(this.#kernel.host.urlSecret, ACCESS_KEY, 'hex')]
+    this.#accessKeys ??= [hmacSha256(this.#host.urlSecret, ACCESS_KEY, 'hex')]
     return this.#accessKeys
   }
 

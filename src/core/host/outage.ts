@@ -6,6 +6,7 @@ import { isPromise, rescue } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { assertOpen, type Attempt } from '../attempt/attempt.ts'
+import type { Upcalls } from '../upcalls.ts'
 import { afterTurn, type Breath } from './breath.ts'
 import type { Host } from './host.ts'
 import type { RepeatableCall } from './storage-calls.ts'
@@ -16,14 +17,10 @@ const PAUSE_MS = 1_000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
-/** The parts of an engine that a storage that is away concerns. */
-export interface OutageKernel {
+interface Parts {
   readonly host: Host
   readonly breath: Breath
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly ticker: { answerLost(what: string): void }
-  readonly executor: { interrupt(attempt: Attempt, error: Error): void }
-  readonly cancellation: { childOf(parent: Attempt, childId: string): void }
+  readonly upcalls: Upcalls
 }
 
 export interface OutageSettings {
@@ -44,7 +41,7 @@ export interface CallOfRun<Request, Answer> {
  * back. Two `error` events tell of a storage that is away: at the beginning and at the end.
  */
 export class Outage {
-  readonly #kernel: OutageKernel
+  readonly #kernel: Parts
   readonly #settings: OutageSettings
   #away: { readonly since: number; readonly cause: unknown } | undefined
   /** Tries that are to be made again. */
@@ -54,7 +51,7 @@ export class Outage {
   /** Ends the pauses between two tries, each by itself. */
   readonly #pauses = new Set<() => void>()
 
-  constructor(kernel: OutageKernel, settings: OutageSettings) {
+  constructor(kernel: Parts, settings: OutageSettings) {
     this.#kernel = kernel
     this.#settings = settings
   }
@@ -128,17 +125,17 @@ export class Outage {
   /** Takes an error for itself if it says that the storage is away: that is told once, however many calls fail. */
   noticed(error: unknown): boolean {
     if (!isStorageUnavailable(error) || error instanceof StorageAwayError) return false
-    const { host, events, ticker } = this.#kernel
+    const { host, upcalls } = this.#kernel
     if (this.#away !== undefined || host.isClosed) return true
     const since = host.now()
     this.#away = { since, cause: error }
-    events.error(
+    upcalls.failed(
       new StorageAwayError(`Cannot use the storage since ${instant(since)}: ${messageOf(error)}`, {
         since: new Date(since),
         cause: error,
       }),
     )
-    ticker.answerLost('a storage that is away')
+    upcalls.answerLost('a storage that is away')
     return true
   }
 
@@ -152,10 +149,10 @@ export class Outage {
     if (this.#away === undefined || this.#waiting > 0) return
     const { since, cause } = this.#away
     this.#away = undefined
-    const { host, events } = this.#kernel
+    const { host, upcalls } = this.#kernel
     const until = host.now()
     if (host.isClosed) return
-    events.error(
+    upcalls.failed(
       new StorageAwayError(
         `Could not use the storage from ${instant(since)} to ${instant(until)}: it answers again`,
         { since: new Date(since), until: new Date(until), cause },
@@ -173,7 +170,7 @@ export class Outage {
     question: CallOfRun<Request, Answer> & { readonly attempt: Attempt },
     first: unknown,
   ): Promise<Answer> {
-    const { host, ticker } = this.#kernel
+    const { host, upcalls } = this.#kernel
     const { attempt } = question
     const giveUpAt = host.now() + this.#settings.storageWaitMs
     let isUnknown = false
@@ -196,7 +193,7 @@ export class Outage {
         try {
           const answer = await repeat(host, question, isUnknown)
           // It may have told waits of this engine, which a repeated call is not told again.
-          if (isUnknown) ticker.answerLost('a call that was made again')
+          if (isUnknown) upcalls.answerLost('a call that was made again')
           isAnswered = true
           return answer
         } catch (next) {
@@ -219,7 +216,7 @@ export class Outage {
   }: CallOfRun<Request, Answer> & { readonly attempt: Attempt }): void {
     const childId = call.childIn?.(request)
     if (childId !== undefined && attempt.record.status === 'CANCELED')
-      this.#kernel.cancellation.childOf(attempt, childId)
+      this.#kernel.upcalls.leftChild(attempt, childId)
   }
 
   /** The attempt ends, and the run is executed again. */
@@ -229,17 +226,17 @@ export class Outage {
       `Cannot go on with run "${attempt.id}": the storage has been away since ${instant(since)}; the run is executed again when it is back`,
       { since: new Date(since), cause },
     )
-    this.#kernel.executor.interrupt(attempt, error)
+    this.#kernel.upcalls.gaveUp(attempt, error)
     return error
   }
 
   async #persistLater<T>(attempt: Attempt, store: () => Awaitable<T>, first: unknown): Promise<T> {
-    const { host, events } = this.#kernel
+    const { host, upcalls } = this.#kernel
     this.#begin(attempt)
     try {
       for (let error = first; ;) {
         throwIfClosed(host, error)
-        events.error(error, attempt.id)
+        upcalls.failed(error, attempt.id)
         await this.#pause(attempt, PAUSE_MS)
         throwIfClosed(host, error)
         try {

@@ -2,7 +2,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { TraceCarrier } from '../../api/diagnostics.ts'
 import type { RunOverrides } from '../attempt/task-definition.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
-import { readOverrides } from '../execution/overrides.ts'
+import { readOverrides } from '../host/overrides.ts'
 import type { Host } from '../host/host.ts'
 
 /** A longer one is not stored. */

@@ -18,7 +18,7 @@ import type {
   TasksNamespace,
   TriggerOptions,
 } from '../../api/run.ts'
-import { readOverrides } from '../execution/overrides.ts'
+import { readOverrides } from '../host/overrides.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { GET_RUN, INSERT_CHILD, INSERT_RUN } from '../host/storage-calls.ts'
 import type { Attempt, Settlement } from '../attempt/attempt.ts'

@@ -16,7 +16,7 @@ import { assertOpen, fenceOf } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/breath.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { Values } from '../host/values.ts'
-import type { ResumeOffer } from '../execution/slots.ts'
+import type { ResumeOffer } from '../slots/slots.ts'
 import type { ReadDeadline } from '../waits/sleep.ts'
 import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
 import type {

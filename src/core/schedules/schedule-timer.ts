@@ -2,8 +2,7 @@ import type { CancelTimer, ReleaseHold } from '../../contract/clock.ts'
 import type { KeyRecord } from '../../contract/records.ts'
 import { unawaited } from '../../primitives/awaitable.ts'
 import type { TaskSchedule } from '../../api/schedule.ts'
-import type { Breath } from '../host/breath.ts'
-import type { Host } from '../host/host.ts'
+import type { Kernel } from '../kernel.ts'
 import { Calendar } from './calendar.ts'
 
 /** An instant that the timer comes to so late was missed: the process was held up, or its machine was suspended. */
@@ -15,13 +14,6 @@ const RETRY_MS = 1_000
 const MOST_OWED = 1_000
 const UPCOMING = 10
 
-/** The parts of an engine that a schedule uses. */
-export interface ScheduleKernel {
-  readonly host: Host
-  readonly breath: Breath
-  readonly events: { error(error: unknown): void }
-}
-
 /** Stores a run that a schedule has triggered, unless its key has a run already. */
 export type StoreScheduled = (
   id: string,
@@ -30,7 +22,7 @@ export type StoreScheduled = (
 
 /** What the timers of an engine share. */
 export interface TimerTools {
-  readonly kernel: ScheduleKernel
+  readonly kernel: Kernel
   readonly store: StoreScheduled
 }
 
@@ -60,7 +52,7 @@ interface Gap {
 export class ScheduleTimer {
   readonly schedule: TimedSchedule
   readonly #tools: TimerTools
-  readonly #kernel: ScheduleKernel
+  readonly #kernel: Kernel
   readonly #calendar: Calendar
   /** From here on it is in force as it is: what was due before was not missed. */
   #since = 0

@@ -13,6 +13,7 @@ import { JsonText, measureJson } from '../../primitives/json.ts'
 import { RecentSizes } from '../../primitives/recent-sizes.ts'
 import { RingBuffer } from '../../primitives/ring-buffer.ts'
 import { WaitpointError } from '../../api/errors.ts'
+import type { Watchers } from '../changes/watchers.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import type { Attempt } from '../attempt/attempt.ts'
@@ -20,17 +21,17 @@ import { isFinal } from '../../contract/run-states.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { notSerializable } from '../host/serialize.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
+import type { Upcalls } from '../upcalls.ts'
 
 /** From here on a source is held back until storage has caught up. */
 const MOST_PENDING = 1_024
 
-/** The parts of an engine that its streams use. */
-export interface ChannelKernel {
+/** The parts of an engine that a stream uses. */
+export interface ChannelParts {
   readonly host: Host
-  readonly watchers: { wake(topic: string): void; wakeStreams(topic: string, key: string): void }
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly outage: Pick<Outage, 'ask' | 'persist'>
-  readonly reconciler: { stale(attempt: Attempt): void }
+  readonly outage: Outage
+  readonly watchers: Watchers
+  readonly upcalls: Pick<Upcalls, 'stale'>
 }
 
 export interface ChannelOptions {
@@ -79,7 +80,7 @@ export class StreamChannel {
   readonly key: string
   /** Whether the other run was not there, or had not begun: it may take chunks of another channel, later. */
   isEarly = false
-  readonly #kernel: ChannelKernel
+  readonly #kernel: ChannelParts
   readonly #options: ChannelOptions
   readonly #topics: readonly [string, string]
   readonly #earlier: readonly SegmentRecord[]
@@ -114,7 +115,7 @@ export class StreamChannel {
   /** Made for a caller that waits for the flush. */
   #flushed: Deferred<void> | undefined
 
-  constructor(kernel: ChannelKernel, options: ChannelOptions) {
+  constructor(kernel: ChannelParts, options: ChannelOptions) {
     this.#kernel = kernel
     const { key, attempt, stream, of } = options
     this.#options = options
@@ -381,7 +382,7 @@ export class StreamChannel {
   #stored({ chunks, end }: Batch, isStale: boolean): void {
     if (isStale) {
       this.#isLost = true
-      this.#kernel.reconciler.stale(this.#options.attempt)
+      this.#kernel.upcalls.stale(this.#options.attempt)
       return
     }
     if (this.#ring !== undefined) this.#keep(this.#ring, chunks)

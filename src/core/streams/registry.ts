@@ -11,13 +11,15 @@ import type {
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { requireSignal } from '../../primitives/require.ts'
-import type { Watcher, Watchers } from '../changes/watchers.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import { StreamInterruptedError, WaitpointError } from '../../api/errors.ts'
 import type { Attempt, AttemptStreams } from '../attempt/attempt.ts'
 import { assertOpen, staleAttempt } from '../attempt/attempt.ts'
 import { afterTurn, type Breath } from '../host/breath.ts'
 import { OPEN_STREAM, READ_CHUNKS } from '../host/storage-calls.ts'
-import { type ChannelKernel, StreamChannel, streamsTopic, streamTopic } from './channel.ts'
+import { type ChannelParts, StreamChannel, streamsTopic, streamTopic } from './channel.ts'
 import { type PipeOptions, StreamPipe } from './pipe.ts'
 import { checkKey } from '../../api/stream.ts'
 import type { SourceReader } from './source.ts'
@@ -29,11 +31,10 @@ import { UnreadChunks } from './unread-chunks.ts'
 const DRAIN_MS = 60_000
 const NONE: readonly AttemptStream[] = []
 
-/** The parts of an engine that the streams of its attempts use. */
-export interface StreamKernel extends ChannelKernel {
-  readonly watchers: Watchers
+interface Parts extends ChannelParts {
   readonly breath: Breath
-  readonly publisher: { wake(runId: string): void }
+  readonly events: EventQueue
+  readonly publisher: Publisher
 }
 
 /** A pipe, and its chunks for the task. */
@@ -70,14 +71,14 @@ interface ReadBy {
 
 /** The streams of the attempts that execute here. */
 export class RunStreams {
-  readonly kernel: StreamKernel
+  readonly kernel: Parts
   readonly history: StreamHistory
   /** By topic; a run that executes anew has streams of the latest attempt. */
   readonly #streams = new Map<string, AttemptStream>()
   /** How often attempts have closed streams of other runs. */
   readonly closed: WeakMap<Attempt, number> = new WeakMap()
 
-  constructor(kernel: StreamKernel, history: StreamHistory) {
+  constructor(kernel: Parts, history: StreamHistory) {
     this.kernel = kernel
     this.history = history
   }
@@ -297,7 +298,7 @@ class OpenStreams implements AttemptStreams {
     const { kernel, history } = this.#all
     const attempt = this.#attempt
     if (stream === undefined) {
-      kernel.reconciler.stale(attempt)
+      kernel.upcalls.stale(attempt)
       throw staleAttempt(attempt.id)
     }
     const opened = new AttemptStream(new StreamChannel(kernel, { attempt, key, history, stream }))

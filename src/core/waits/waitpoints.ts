@@ -1,5 +1,5 @@
 import type { TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, TokenAwaited } from '../../contract/storage.ts'
+import type { TokenAwaited } from '../../contract/storage.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
 import {
@@ -19,20 +19,23 @@ import type { Breath } from '../host/breath.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { AWAIT_TOKEN } from '../host/storage-calls.ts'
+import type { Ticker } from '../host/ticker.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Slots } from '../slots/slots.ts'
+import type { Upcalls } from '../upcalls.ts'
 import type { Attempt, AttemptWait, Settlement, WaitOutcome } from '../attempt/attempt.ts'
 import { assertOpen, hasFinished } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import { Waiter } from './waiter.ts'
 
-/** The parts of an engine that waits use. */
-export interface WaitKernel {
+interface Parts {
   readonly host: Host
-  readonly ticker: { dueAt(at: number, what: string): void }
-  readonly slots: { parkAfterTurn(attempt: Attempt): void }
-  readonly publisher: { token(record: TokenRecord): void }
-  readonly reconciler: { refused(attempt: Attempt): Awaitable<Error> }
-  readonly outage: Pick<Outage, 'ask'>
   readonly breath: Breath
+  readonly outage: Outage
+  readonly ticker: Ticker
+  readonly publisher: Publisher
+  readonly slots: Slots
+  readonly upcalls: Upcalls
 }
 
 /**
@@ -41,13 +44,13 @@ export interface WaitKernel {
  * resolves last.
  */
 export class Waitpoints {
-  readonly #kernel: WaitKernel
+  readonly #kernel: Parts
   /** By token. */
   readonly #waiters = new FewMap<Few<Waiter>>()
   /** Waiters of settled tokens that are not delivered yet, by token. */
   readonly #undelivered = new FewMap<Few<AttemptWait>>()
 
-  constructor(kernel: WaitKernel) {
+  constructor(kernel: Parts) {
     this.#kernel = kernel
   }
 
@@ -155,7 +158,7 @@ export class Waitpoints {
       // The attempt has ended by itself while storage was asked: a loser like those that were registered in time.
       this.#remove(waiter)
     } else if (awaited.outcome === 'stale') {
-      return chain(this.#kernel.reconciler.refused(waiter.attempt), (reason) => this.#refuse(waiter, reason))
+      return chain(this.#kernel.upcalls.refused(waiter.attempt), (reason) => this.#refuse(waiter, reason))
     } else this.#refuse(waiter, tokenNotFound(waiter.tokenId))
   }
 

@@ -53,14 +53,14 @@ async function withChannel(use: (bench: Bench) => Promise<void>, history?: Strea
   const used = createDeferred<void>()
   const body = bodyTask(async () => {
     const attempt = currentAttempt()!
-    const { host, watchers, events, outage } = kernelOf(t.engine)
+    const { host, watchers, outage } = kernelOf(t.engine)
     const { id, record } = attempt
     const { epoch, attempt: number } = record
     const request = { runId: id, key: 'k', epoch, attempt: number, by: host.owner, now: host.now() }
     const stream = (await host.storage.chunks.open(request))!
     const stale = { count: 0 }
-    const reconciler = { stale: () => void (stale.count += 1) }
-    const kernel = { host, watchers, events, outage, reconciler }
+    const upcalls = { stale: () => void (stale.count += 1) }
+    const kernel = { host, watchers, outage, upcalls }
     const options = { attempt, key: 'k', stream, history: history ?? { chunks: 10_000, bytes: 1e9 } }
     const channel = new StreamChannel(kernel, options)
     let wakes = 0

@@ -1,5 +1,5 @@
 import type { AttemptDetails, AttemptEndMessage } from '../../api/diagnostics.ts'
-import type { Host } from '../host/host.ts'
+import type { Host } from './host.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import { ATTEMPT } from '../diagnostics.ts'
 import { readOverrides } from './overrides.ts'

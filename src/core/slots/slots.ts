@@ -1,11 +1,15 @@
-import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
+import type { RunRecord, RunStatus } from '../../contract/records.ts'
 import type { Awaitable, RunResumed, RunToResume } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { type Attempt, learn } from '../attempt/attempt.ts'
-import { tellPark } from './attempt-messages.ts'
+import type { TaskRegistry } from '../attempt/task-definition.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import { tellPark } from '../host/attempt-messages.ts'
+import type { Upcalls } from '../upcalls.ts'
 import { ReadyLine, type ReadyRun } from './ready-line.ts'
 
 /** While runs resume, the clock is asked after so many of them whether the event loop is due a turn. */
@@ -18,16 +22,13 @@ const MOST_TURNS = 256
 /** The lane of runs that storage has resumed: they have their slots of it, and wait for none of their queue. No other is called so. */
 const RESUMED = ''
 
-/** The parts of an engine that its slots use. */
-export interface SlotKernel {
+interface Parts {
   readonly host: Host
-  readonly tasks: { readonly queueLimits: ReadonlyMap<string, number> }
-  readonly events: { error(error: unknown, runId?: string): void }
-  readonly publisher: { run(record: RunRecord): void }
-  readonly claimer: { readonly mayHaveMore: boolean; poke(): void; slotFreed(): void }
-  readonly outage: Pick<Outage, 'persist'>
-  readonly reconciler: { stale(attempt: Attempt): void }
-  readonly hints: { woken(tokens: readonly TokenRecord[] | undefined): void }
+  readonly tasks: TaskRegistry
+  readonly outage: Outage
+  readonly events: EventQueue
+  readonly publisher: Publisher
+  readonly upcalls: Upcalls
 }
 
 /** A resume is out. */
@@ -50,7 +51,7 @@ export interface ResumeOffer {
  * gives its slot back; its waits get their outcomes once it has a slot again, resumed runs before all but a few queued ones.
  */
 export class Slots {
-  readonly #kernel: SlotKernel
+  readonly #kernel: Parts
   /** Runs that may execute in this engine at once. */
   readonly concurrency: number
   /** Runs that could go on but found no slot. */
@@ -84,7 +85,7 @@ export class Slots {
   #idle: (() => void) | undefined
 
   /** @param settings `concurrency`: runs that may execute in this engine at once. */
-  constructor(kernel: SlotKernel, { concurrency }: { readonly concurrency: number }) {
+  constructor(kernel: Parts, { concurrency }: { readonly concurrency: number }) {
     this.#kernel = kernel
     this.concurrency = concurrency
   }
@@ -301,7 +302,7 @@ export class Slots {
   #parked(attempt: Attempt, record: RunRecord | undefined): void {
     if (!attempt.is('parking')) return
     if (record === undefined) {
-      this.#kernel.reconciler.stale(attempt)
+      this.#kernel.upcalls.stale(attempt)
       return
     }
     attempt.parked()
@@ -386,8 +387,8 @@ export class Slots {
           else this.#resumed(attempt, answer, isHinted)
         }
         // Stored after the lease was lost: the run is left to the next claim, and no tick may come that says so.
-        else if (answer.outcome === 'resumed') this.#kernel.claimer.poke()
-        if (isFull && this.room > 0) this.#kernel.claimer.slotFreed()
+        else if (answer.outcome === 'resumed') this.#kernel.upcalls.claimable()
+        if (isFull && this.room > 0) this.#kernel.upcalls.slotFreed()
         this.#resumeWaiting()
       }),
     )
@@ -407,13 +408,13 @@ export class Slots {
       tellPark(attempt, this.#kernel.host, 'resume')
       this.#changed(attempt, answer.record)
       attempt.handOverAll()
-      if (isHinted) this.#kernel.hints.woken(answer.tokens)
+      if (isHinted) this.#kernel.upcalls.woken(answer.tokens)
       attempt.hasGoneOn = true
       if (attempt.registeredWaits > 0) this.parkAfterTurn(attempt)
       return
     }
     this.#giveBack(attempt)
-    this.#kernel.reconciler.stale(attempt)
+    this.#kernel.upcalls.stale(attempt)
   }
 
   #backInLine(attempt: Attempt, place: ReadyRun | undefined): void {
@@ -436,7 +437,7 @@ export class Slots {
   #serve(): void {
     this.#resumeWaiting()
     if (this.#isIdle) this.#idle?.()
-    if (this.room > 0) this.#kernel.claimer.slotFreed()
+    if (this.room > 0) this.#kernel.upcalls.slotFreed()
   }
 
   #resumeWaiting(): void {
@@ -446,7 +447,7 @@ export class Slots {
     while (!this.#line.isEmpty && this.#roomToResume > 0) {
       if (this.#isClaimDue()) {
         this.#isKept = true
-        this.#kernel.claimer.poke()
+        this.#kernel.upcalls.claimable()
         continue
       }
       if (this.#isTurnDue()) break
@@ -463,7 +464,7 @@ export class Slots {
       this.#resumedSince >= CLAIM_EVERY - 1 &&
       this.#claiming === 0 &&
       !this.#isKept &&
-      this.#kernel.claimer.mayHaveMore
+      this.#kernel.upcalls.mayHaveMore()
     )
   }
 

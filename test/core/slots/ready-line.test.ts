@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Attempt } from '../../../src/core/attempt/attempt.ts'
-import { ReadyLine, type ReadyRun } from '../../../src/core/execution/ready-line.ts'
+import { ReadyLine, type ReadyRun } from '../../../src/core/slots/ready-line.ts'
 
 const LANES = ['one', 'two', 'three'] as const
 

@@ -2,22 +2,19 @@ import type { CancelTimer } from '../../contract/clock.ts'
 import type { NextDue, TickResult } from '../../contract/storage.ts'
 import { chain, rescue, unawaited } from '../../primitives/awaitable.ts'
 import { LEASE } from '../diagnostics.ts'
-import { correctClock, type Host, meetsMachines } from '../host/host.ts'
-import type { TickAbout } from './hints.ts'
+import { correctClock, type Host, meetsMachines } from './host.ts'
+import type { Upcalls } from '../upcalls.ts'
+import type { Outage } from './outage.ts'
 
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
 /** A storage on another machine is asked no more often than this what is due next, in place of what is not due any more. */
 const LOOK_PAUSE_MS = 1_000
 
-/** The parts of an engine that its ticks concern. */
-export interface TickKernel {
+interface Parts {
   readonly host: Host
-  readonly events: { error(error: unknown): void }
-  readonly outage: { answered(): void }
-  readonly hints: { ticked(result: TickResult, about: TickAbout): void }
-  /** The lease was lost: everything that executes here is stale. */
-  leaseLost(): void
+  readonly outage: Outage
+  readonly upcalls: Upcalls
 }
 
 /**
@@ -25,7 +22,7 @@ export interface TickKernel {
  * those of others. Both do the same: tick the storage and act on its answer.
  */
 export class Ticker {
-  readonly #kernel: TickKernel
+  readonly #kernel: Parts
   readonly #leaseMs: number
   #due: NextDue | undefined
   #expected: NextDue | undefined
@@ -40,7 +37,7 @@ export class Ticker {
   #isStopped = false
   #renewals = 0
 
-  constructor(kernel: TickKernel, { leaseMs }: { readonly leaseMs: number }) {
+  constructor(kernel: Parts, { leaseMs }: { readonly leaseMs: number }) {
     this.#kernel = kernel
     this.#leaseMs = leaseMs
   }
@@ -117,7 +114,7 @@ export class Ticker {
     this.#isTicking = false
     this.#fullAt = -Infinity
     this.answerLost('a tick that failed')
-    this.#kernel.events.error(error)
+    this.#kernel.upcalls.failed(error)
   }
 
   #tick(): void | Promise<void> {
@@ -139,12 +136,12 @@ export class Ticker {
   #ticked(result: TickResult, { now, isFull }: { readonly now: number; readonly isFull: boolean }): void {
     this.#isTicking = false
     if (this.#isStopped) return
-    const { host, hints, outage } = this.#kernel
+    const { host, upcalls, outage } = this.#kernel
     outage.answered()
     if (result.time !== undefined) correctClock(host.clock, { askedAt: now, time: result.time })
     if (!result.alive) {
       if (LEASE.hasSubscribers) this.#tellLease('lost')
-      this.#kernel.leaseLost()
+      upcalls.leaseLost()
       // Claims of the lost owner found nothing, and say nothing of what a rate has held back.
       this.#isBehind = true
       this.tickNow()
@@ -158,7 +155,7 @@ export class Ticker {
     this.#upkeepAt(Math.min(renewAt, result.nextLease?.at ?? Infinity))
     const isBehind = this.#isBehind
     this.#isBehind = false
-    hints.ticked(result, { isBehind, isFull })
+    upcalls.ticked(result, { isBehind, isFull })
     if (!this.#isAskedAgain) return
     this.#isAskedAgain = false
     this.tickNow()
