@@ -11,12 +11,9 @@ import type {
   TokenSettleMessage,
   WaitMessage,
 } from '../../api/diagnostics.ts'
+import { CALL_BOUNDARIES, RUN_BOUNDARIES } from '../../api/duration-boundaries.ts'
 import { errorType } from './attributes.ts'
 import { DUE_AT } from './due-at.ts'
-
-/** In seconds: a run executes for milliseconds and waits for days. */
-const RUN_BOUNDARIES = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 600, 3_600, 86_400, 604_800]
-const CALL_BOUNDARIES = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
 
 /** An attempt that is under way. */
 interface MeasuredAttempt {
@@ -46,8 +43,12 @@ export class Metrics {
   constructor(meter: Meter) {
     const counter = (name: string, unit: string, description: string): Counter =>
       meter.createCounter(name, { unit, description })
-    const histogram = (name: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
-      meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } })
+    const histogram = (name: string, description: string, boundaries: readonly number[]): Histogram =>
+      meter.createHistogram(name, {
+        unit: 's',
+        description,
+        advice: { explicitBucketBoundaries: [...boundaries] },
+      })
     this.#triggered = counter('waitpoint.runs.triggered', '{run}', 'Runs that were made here')
     this.#ended = counter('waitpoint.runs.ended', '{run}', 'Runs that were ended here, by status')
     this.#duration = histogram(

@@ -3,7 +3,10 @@ import { Refusal } from '../refusal.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { HealthCheck } from './health.ts'
+import { Look } from './look.ts'
 import { METRICS_TYPE, metricsText } from './metrics.ts'
+import { queueLines } from './queue-lines.ts'
+import { Stopwatch } from './stopwatch.ts'
 
 const routes: readonly Route<RouteContext>[] = [
   route(
@@ -35,15 +38,22 @@ const routes: readonly Route<RouteContext>[] = [
       allowed: 'secret key',
       answers: { 200: { description: 'The numbers, in format 0.0.4.', content: { 'text/plain': TEXT } } },
     },
-    ({ engine, kernel, gate }) =>
-      (c) => {
+    ({ engine, kernel, gate }) => {
+      const durations = new Stopwatch(kernel)
+      const look = new Look(kernel, (signal) => queueLines(kernel, signal))
+      return async (c) => {
+        durations.asked()
         const text = metricsText({
+          queues: (await look.take()) ?? [],
+          durations,
           stats: engine.stats(),
           slots: kernel.slots.concurrency,
           subscriptions: gate.subscriptions.size,
+          now: kernel.host.now(),
         })
         return c.body(text, 200, { 'content-type': METRICS_TYPE })
-      },
+      }
+    },
   ),
 ]
 
