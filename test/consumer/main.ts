@@ -23,9 +23,23 @@ const fixture = await createTestEngine({ tasks: [greet, later] })
 fixture.engine.makeDefault()
 const { id } = await later.trigger({ at: new Date(1) })
 const { output: instant } = await runs.poll<typeof later>(id)
+const fail = task({
+  id: 'fail',
+  retry: { maxAttempts: 1 },
+  run: (_payload: undefined): Promise<string> => {
+    throw new Error('no')
+  },
+})
+const failing = createEngine({ tasks: [fail] })
+const failed = await failing.trigger(fail, undefined)
+await failed.outcome()
+const { error } = await failing.runs.retrieve(failed)
+await failing.close()
 await fixture.close()
 await engine.close()
 // A bundler puts an underscore in front of a class that names itself.
 if (printed.some((name) => name?.startsWith('_')))
   throw new Error(`Cannot print handles as ${printed.join(' and ')}`)
+if (error?.stack?.includes('main.') !== true || error.stack.includes('node_modules'))
+  throw new Error(`Cannot see where a task has failed: ${error?.stack}`)
 console.log(printed.join(), output, status, typeof misspelt, instant?.toFixed())

@@ -29,6 +29,9 @@ export function notSerializable(value: unknown, subject: string): WaitpointError
   return new WaitpointError('ERR_NOT_SERIALIZABLE', `Cannot store ${subject}: ${where} is not JSON: ${why}`)
 }
 
+/** A frame of this package, where it is installed, or of the context that it calls a task in. */
+const OWN_FRAME = /\n +at (?:.*[\\/]node_modules[\\/]waitpoint[\\/]|AsyncLocalStorage\.run).*/g
+
 const UNSHOWABLE = 'a value that cannot be shown was thrown'
 
 /** The JSON text of anything that was thrown. Never throws itself. */
@@ -46,9 +49,15 @@ function describeError(thrown: unknown): StoredError {
   return {
     name: thrown.name,
     message: thrown.message,
-    ...(typeof thrown.stack === 'string' ? { stack: thrown.stack } : {}),
+    ...(typeof thrown.stack === 'string' ? { stack: ofTask(thrown.stack) } : {}),
     ...(typeof code === 'string' ? { code } : {}),
   }
+}
+
+/** The stack without the frames of the engine, unless there are no others. */
+function ofTask(stack: string): string {
+  const own = stack.replace(OWN_FRAME, '')
+  return own.includes('\n    at ') ? own : stack
 }
 
 function describeThrown(thrown: unknown): string {

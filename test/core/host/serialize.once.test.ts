@@ -72,6 +72,23 @@ describe('errorToJson', () => {
     expect(storedError(errorToJson(error)).code).toBe('E_PAY')
   })
 
+  const TASK =
+    '\n    at charge (/app/tasks/charge.ts:3:9)\n    at async Object.run (file:///app/tasks/charge.ts:9:3)'
+  const SDK = '\n    at Stripe (/app/node_modules/stripe/waitpoint/dist/a.js:1:1)'
+  const ENGINE =
+    '\n    at #runTask (file:///app/node_modules/waitpoint/dist/chunk-A.js:401:20)' +
+    '\n    at C:\\app\\node_modules\\.pnpm\\waitpoint@1.0.0\\node_modules\\waitpoint\\dist\\chunk-A.js:381:34' +
+    '\n    at AsyncLocalStorage.run (node:async_hooks:346:14)'
+
+  it.each([
+    ['above and below', `${ENGINE}${TASK}${ENGINE}`, TASK],
+    ['but not those of another package', `${SDK}${TASK}${ENGINE}`, SDK + TASK],
+    ['unless there are no others', ENGINE, ENGINE],
+  ])('leaves out the frames of the engine, %s', (_where, frames, kept) => {
+    const error = Object.assign(new Error('declined'), { stack: `Error: declined${frames}` })
+    expect(errorFromJson(errorToJson(error)).stack).toBe(`Error: declined${kept}`)
+  })
+
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
 
