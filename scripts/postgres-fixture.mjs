@@ -1,23 +1,23 @@
 // Writes a dump of a Postgres schema of the current version into test/databases/fixtures, named after its schema:
 // `node scripts/postgres-fixture.mjs postgres://…`, with the address of a server whose pg_dump is on the path. Run it
-// for every version of the schema, before its release, and never again.
+// for every version of the schema, before its release, and never again: until then tests write their own.
 import { execFileSync } from 'node:child_process'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import { buildFixtureProgram } from './fixture-program.mjs'
 
 const FOLDER = 'test/databases'
 const SCHEMA = 'fixture'
 const [url] = process.argv.slice(2)
 if (url === undefined) throw new Error('Cannot write a fixture: name the address of a Postgres server')
-const program = await buildFixtureProgram(FOLDER)
 const { Client } = createRequire(resolve(`${FOLDER}/package.json`))('pg')
 const client = new Client(url)
 await client.connect()
 try {
   await client.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`)
-  const expected = execFileSync(process.execPath, [program, url, SCHEMA], { encoding: 'utf8' })
+  const expected = execFileSync(process.execPath, ['scripts/write-fixture.mjs', url, SCHEMA], {
+    encoding: 'utf8',
+  })
   const { rows } = await client.query(`SELECT version FROM ${SCHEMA}.version`)
   const target = `${FOLDER}/fixtures/postgres-schema-${rows[0].version}`
   if (existsSync(`${target}.sql`))
@@ -32,7 +32,6 @@ try {
 } finally {
   await client.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`)
   await client.end()
-  rmSync(program, { force: true })
 }
 
 /** Without what is only for the program `psql`, and without settings of the session. */

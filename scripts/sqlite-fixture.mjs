@@ -1,17 +1,17 @@
 // Writes a SQLite database of the current version into test/databases/fixtures, named after its schema. Run it for
-// every version of the schema, before its release, and never again.
+// every version of the schema, before its release, and never again: until then tests write their own.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import { buildFixtureProgram } from './fixture-program.mjs'
 
 const FOLDER = 'test/databases'
-const program = await buildFixtureProgram(FOLDER)
 const scratch = mkdtempSync(resolve(`${FOLDER}/node_modules/.fixture-`))
 const database = join(scratch, 'app.db')
 try {
-  const expected = execFileSync(process.execPath, [program, database], { encoding: 'utf8' })
+  const expected = execFileSync(process.execPath, ['scripts/write-fixture.mjs', database], {
+    encoding: 'utf8',
+  })
   const libsql = createRequire(resolve(`${FOLDER}/package.json`))('libsql')
   const handle = new libsql(database)
   const { user_version: version } = handle.prepare('PRAGMA user_version').get()
@@ -26,5 +26,4 @@ try {
   console.log(`${target}.db`)
 } finally {
   rmSync(scratch, { recursive: true, force: true })
-  rmSync(program, { force: true })
 }

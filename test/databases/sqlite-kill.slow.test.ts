@@ -7,7 +7,7 @@ import { SqliteDatabase } from '../../src/storage/sqlite/database.ts'
 import { bindingOf } from '../../src/storage/sqlite/handle.ts'
 import { migrateSqlite, sqliteSchemaVersion } from '../../src/storage/sqlite/schema.ts'
 import { openDriver, temporaryFolder } from './drivers.ts'
-import { copyOf } from './fixtures/fixture.ts'
+import { databaseOf } from './fixtures/fixture.ts'
 import { killAt, measurePhase } from './kill/aim.ts'
 import { buildProgram, ended, killNow, startProgram } from './kill/killed-process.ts'
 import type { Phase } from './kill/phases.ts'
@@ -103,7 +103,7 @@ describe('a process that is killed at any moment', () => {
   it(
     `in the middle of a migration has changed nothing, or all of it (seed ${SEED})`,
     async () => {
-      const { path } = copyOf('schema-1', folder)
+      const { path } = await databaseOf(1, folder)
       fillWithOldTokens(path)
       const before = tokensIn(path)
       const migrating = await buildProgram('migrating')
