@@ -34,8 +34,11 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Layers that use the engine as an application does: of these others they see what `src/index.ts` exports. */
 const PUBLIC_ONLY: Readonly<Record<string, readonly string[]>> = { adapters: ['core', 'clock'] }
-/** What they see besides: `Date` and `setTimeout`, which an application has without the package. */
+/** What adapters see besides: `Date` and `setTimeout`, which an application has without the package. */
 const SEEN_BESIDES = 'src/clock/plain.ts plainClock'
+/** Layers that stand beside the engine: of its rooms they see what `src/index.ts` exports, and the inner door. */
+const BESIDE_ENGINE: readonly string[] = ['http', 'console', 'testing', 'cli']
+const INNER_DOOR = 'src/core/inside.ts'
 
 /**
  * The rooms of a layer, folders and files alike, from the ground floor up: each may import only those before it. Every
@@ -341,9 +344,7 @@ function layers({ path, layer, imports }: Module): string[] {
 
 /** What a layer that uses the engine from outside imports of its inside. */
 function publicNames(modules: readonly Module[]): string[] {
-  const entry = modules.find(({ path }) => path === 'src/index.ts')
-  const exported = new Set(entry?.imported.map(({ target, name }) => `${target ?? ''} ${name}`))
-  exported.add(SEEN_BESIDES)
+  const exported = namesOfPackage(modules).add(SEEN_BESIDES)
   return modules.flatMap(({ path, layer = '', imported }) =>
     imported
       .filter(({ target = '' }) => PUBLIC_ONLY[layer]?.some((other) => target.startsWith(`src/${other}/`)))
@@ -353,6 +354,34 @@ function publicNames(modules: readonly Module[]): string[] {
           `${path}: imports ${name} of ${target}, which src/index.ts does not export`,
       ),
   )
+}
+
+/** The names that the main entry exports, each after the path of its file. */
+function namesOfPackage(modules: readonly Module[]): Set<string> {
+  const entry = modules.find(({ path }) => path === 'src/index.ts')
+  return new Set(entry?.imported.map(({ target, name }) => `${target ?? ''} ${name}`))
+}
+
+/** The pairs of files of which one stands beside the engine and reaches past its inner door, with the names that it takes. */
+export function innerReaches(sources: ReadonlyMap<string, string>): string[] {
+  const modules = [...sources].map(([path, text]) => parse(path, text))
+  const exported = namesOfPackage(modules)
+  const pairs = new Map<string, Set<string>>()
+  for (const { path, layer = '', imported, imports } of modules) {
+    if (!BESIDE_ENGINE.includes(layer)) continue
+    const named = new Set(imported.map(({ target }) => target))
+    // An `import()` takes everything.
+    const whole = imports
+      .filter(({ target }) => !named.has(target))
+      .map(({ target }) => ({ target, name: '*' }))
+    for (const { target = '', name } of [...imported, ...whole]) {
+      if (!target.startsWith('src/core/') || target === INNER_DOOR) continue
+      if (exported.has(`${target} ${name}`)) continue
+      const pair = `${path} → ${target}`
+      pairs.set(pair, (pairs.get(pair) ?? new Set()).add(name))
+    }
+  }
+  return Array.from(pairs, ([pair, names]) => `${pair}: ${[...names].join(', ')}`)
 }
 
 /** Records and calls of storages that the main entry exports although nothing else that it exports mentions them. */
