@@ -23,7 +23,7 @@ export type { CountRunsParams, CountTokensParams, RunCounts, TokenCounts } from 
 export type { CursorPage, CursorPagePromise } from './api/cursor-page.ts'
 export { task } from './core/ambient/define-task.ts'
 export type { EngineErrorEvent, EngineEvents } from './core/changes/events.ts'
-export type { EngineOptions } from './core/engine-options.ts'
+export type { EngineOptions } from './api/engine-options.ts'
 export type { CloseOptions, Engine, EngineStats } from './core/engine.ts'
 export type {
   AttemptBeginMessage,
@@ -74,7 +74,7 @@ export { idempotencyKeys } from './core/ambient/idempotency-keys.ts'
 export type { IdempotencyKeyOptions } from './core/ambient/idempotency-keys.ts'
 export { logger } from './core/ambient/logger.ts'
 export type { Logger, LogLevel, LogLine } from './api/log.ts'
-export type { RetentionOptions } from './core/changes/retention.ts'
+export type { RetentionOptions } from './api/retention-options.ts'
 export type { QueueHandle, QueueRateOptions, RetrievedQueue, TaskQueueOptions } from './api/queue.ts'
 export type { RetryOptions } from './api/retry.ts'
 export type {

@@ -78,3 +78,12 @@ export interface AccessTokenOptions {
    */
   readonly skipColumns?: readonly string[]
 }
+
+/** The rights of an access token, and its lifetime. */
+export interface SignedGrant {
+  readonly scopes: readonly string[]
+  readonly issuedAt: number
+  readonly expiresAt: number
+  /** Further restrictions, by the names of their claims. */
+  readonly restrictions?: Readonly<Record<string, unknown>> | undefined
+}

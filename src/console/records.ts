@@ -1,6 +1,6 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { Page, RunFilter, TokenFilter, TokenRead } from '../contract/storage.ts'
-import { runNotFound, tokenNotFound } from '../core/host/not-found.ts'
+import { runNotFound, tokenNotFound } from '../api/not-found.ts'
 import { GET_RUN, GET_TOKEN, LIST_RUNS, LIST_TOKENS } from '../core/host/storage-calls.ts'
 import type { Kernel } from '../core/kernel.ts'
 

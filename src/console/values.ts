@@ -1,5 +1,5 @@
 import { plainValue } from '../api/noted-value.ts'
-import { fromJson } from '../core/host/serialize.ts'
+import { fromJson } from '../api/serialize.ts'
 import { html, type Html } from './html.ts'
 
 /** So many characters of one value are shown. */

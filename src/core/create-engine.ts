@@ -4,7 +4,7 @@ import { requireObject } from '../primitives/require.ts'
 import { memoryStorage } from '../storage/memory/memory.ts'
 import type { Engine } from './engine.ts'
 import { createEngineOn } from './engine.ts'
-import type { EngineOptions } from './engine-options.ts'
+import type { EngineOptions } from '../api/engine-options.ts'
 
 /**
  * Creates an engine: synchronous and without I/O. It opens with the first call, or with `ready()`.

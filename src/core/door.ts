@@ -10,7 +10,8 @@ import type { Host } from './host/host.ts'
 import { atPresent, type CallOfRun, isJoined, type Outage } from './host/outage.ts'
 import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
 import type { Upcalls } from './upcalls.ts'
-import { type AskedWait, PlaceMismatchError, toldKey, waitKey } from './waits/key.ts'
+import type { AskedWait } from '../contract/question-keys.ts'
+import { PlaceMismatchError, toldKey, waitKey } from './waits/key.ts'
 
 /** The way that every call takes, of users and of runs: into the engine, and on to its storage. */
 export abstract class Door {

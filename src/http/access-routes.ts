@@ -1,4 +1,4 @@
-import { SKIPPABLE } from '../core/namespaces/skippable-columns.ts'
+import { SKIPPABLE } from '../hosted/skippable-columns.ts'
 import { CREATE_PUBLIC_TOKEN_ADDRESS } from '../hosted/addresses.ts'
 import {
   arrayOf,

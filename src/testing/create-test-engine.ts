@@ -3,7 +3,7 @@ import { watchStalls } from '../clock/stall-watch.ts'
 import type { TestClock } from '../clock/test.ts'
 import type { Storage } from '../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../core/engine.ts'
-import { ENGINE_OPTION_NAMES, type EngineOptions } from '../core/engine-options.ts'
+import { ENGINE_OPTION_NAMES, type EngineOptions } from '../api/engine-options.ts'
 import type { Kernel } from '../core/kernel.ts'
 import {
   type OptionNames,

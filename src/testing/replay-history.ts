@@ -1,7 +1,7 @@
 import { type Codec, requireCodec } from '../api/codec.ts'
 import type { AnyTask } from '../api/run.ts'
 import { task } from '../core/ambient/define-task.ts'
-import { isTask } from '../core/attempt/task-definition.ts'
+import { isTask } from '../api/task-definition.ts'
 import {
   type OptionNames,
   requireFlag,

@@ -81,7 +81,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'slots',
     'waits',
     'door',
-    'engine-options',
     'streams',
     'execution',
     'kernel',

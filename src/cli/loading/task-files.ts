@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AnyTask } from '../../api/run.ts'
-import { isTask } from '../../core/attempt/task-definition.ts'
+import { isTask } from '../../api/task-definition.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { patternOf } from './glob.ts'
 

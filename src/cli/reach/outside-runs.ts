@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import { task } from '../../core/ambient/define-task.ts'
-import { TaskRegistry } from '../../core/attempt/task-definition.ts'
+import { TaskRegistry } from '../../api/task-definition.ts'
 import { type Engine, kernelOf } from '../../core/engine.ts'
 import { LIST_RUNS } from '../../core/host/storage-calls.ts'
 import { newRun } from '../../core/namespaces/new-run.ts'

@@ -4,7 +4,7 @@ import type { ForwardedTask, TaskShape, TriggerOptions } from '../../api/run.ts'
 import type { ScheduledPayload, ScheduledTaskOptions } from '../../api/schedule.ts'
 import type { SchemaInput, StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { SchemaTaskOptions, Task, TaskOptions } from '../../api/task.ts'
-import { attachDefinition } from '../attempt/task-definition.ts'
+import { attachDefinition } from '../../api/task-definition.ts'
 
 interface Named<Id extends string> {
   readonly id: Id

@@ -1,3 +1,12 @@
+import {
+  ageOf,
+  JOINED,
+  LOOSE,
+  markOf,
+  type ToldAnswer,
+  type ToldAnswers,
+} from '../../contract/told-answers.ts'
+
 /** An answer: when it was given, the id of its token, and how many answers had been handed over when its wait began. */
 export interface GivenAnswer {
   readonly at: number
@@ -27,26 +36,10 @@ interface Recent extends GivenAnswer {
   readonly isJoined?: boolean
 }
 
-/** The place of an answer among those that questions have told. `isLoose`: others may have come between, untold. */
-interface Told {
-  readonly place: number
-  readonly isLoose: boolean
-  /** Storage gave it together with the one before. */
-  readonly isJoined: boolean
-}
-
-/** By mark, the answers that the questions of earlier executions have told. */
-export type ToldAnswers = ReadonlyMap<string, Told>
-
 /** A question tells so many answers at most. */
 const MOST_TOLD = 16
-const MARK_LENGTH = 6
 /** So many answers that come at once wait for a turn of their own. More of them are handed over together. */
 const MOST_HELD = 32
-const LOOSE = '+'
-const JOINED = '&'
-/** Ends the mark of an answer of storage: the answer to the question comes later. */
-const OF_STORAGE = '!'
 const SETTLED = Promise.resolve()
 
 /**
@@ -192,28 +185,13 @@ export class AnswerOrder {
     return this.#toldOf(told)?.isLoose === true && isBefore(untold, told)
   }
 
-  #toldOf(answer: GivenAnswer): Told | undefined {
+  #toldOf(answer: GivenAnswer): ToldAnswer | undefined {
     return this.#told?.get(markOf(answer))
   }
 
   #placeOf(answer: GivenAnswer): number {
     return this.#toldOf(answer)?.place ?? 0
   }
-}
-
-/** What the questions of an attempt have told, from the first to the last: see {@link AnswerOrder.tell}. */
-export function readTold(texts: readonly string[]): ToldAnswers {
-  const told = new Map<string, Told>()
-  for (const text of texts) {
-    const isLoose = text.startsWith(LOOSE)
-    const marks = (isLoose ? text.slice(LOOSE.length) : text).split(',')
-    for (const marked of marks) {
-      const isJoined = marked.startsWith(JOINED)
-      const mark = isJoined ? marked.slice(JOINED.length) : marked
-      if (!told.has(mark)) told.set(mark, { place: told.size, isLoose, isJoined })
-    }
-  }
-  return told
 }
 
 /** Into a list whose first comes last. */
@@ -233,16 +211,6 @@ function isBefore(one: GivenAnswer, other: GivenAnswer): boolean {
   return one.at === other.at ? ageOf(one.id) < ageOf(other.id) : one.at < other.at
 }
 
-/** The part of an id that says when it was made: `01h…` of `waitpoint_01h…` and of `run:run_01h…`. */
-export function ageOf(id: string): string {
-  return id.slice(id.lastIndexOf('_') + 1)
-}
-
 function toldText(answer: Recent): string {
   return (answer.isJoined === true ? JOINED : '') + markOf(answer)
-}
-
-/** Tells an answer from others of its attempt: the end of an id is random. */
-export function markOf({ id, isOfStorage }: Pick<GivenAnswer, 'id' | 'isOfStorage'>): string {
-  return ageOf(id).slice(-MARK_LENGTH) + (isOfStorage === true ? OF_STORAGE : '')
 }

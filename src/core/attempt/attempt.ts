@@ -20,7 +20,7 @@ import { AnswerOrder, type GivenAnswer } from './answer-order.ts'
 import { ExecutionLimit } from './execution-limit.ts'
 import { enterCall, Place } from './places.ts'
 import type { Recall } from './recall.ts'
-import type { TaskDefinition } from './task-definition.ts'
+import type { TaskDefinition } from '../../api/task-definition.ts'
 
 /** How long the function of an aborted attempt may take to settle before its slot is given away. */
 export const GRACE_MS = 5_000

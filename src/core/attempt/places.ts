@@ -1,3 +1,5 @@
+import type { CallCounts } from '../../contract/question-keys.ts'
+
 const SETTLED = Promise.resolve()
 
 /**
@@ -60,16 +62,6 @@ export class Place<Attempt> {
     const low = mix(mix(place.#low ^ 0x5bd1e995, index), content)
     return new Place(place.attempt, high, low)
   }
-}
-
-/** Of a call, how many were made at its place before. */
-export interface CallCounts {
-  /** Those with its content. */
-  readonly index: number
-  /** The continuations that had made calls before its own. */
-  readonly continuation: number
-  /** All of them, whatever their content. */
-  readonly position: number
 }
 
 export const NONE_BEFORE: CallCounts = { index: 0, continuation: 0, position: 0 }

@@ -1,13 +1,12 @@
 import type { RunAsked } from '../../contract/storage.ts'
-import { ageOf, readTold, type ToldAnswers } from './answer-order.ts'
-import type { CallCounts } from './places.ts'
-
-/** A question as its key tells it: which kind of wait, where in the flow, with which content. */
-export interface Question extends CallCounts {
-  readonly kind: string
-  readonly place: string
-  readonly content: number
-}
+import {
+  CALLS,
+  effectKey,
+  type Question,
+  readEffect,
+  readName,
+  readQuestionKey,
+} from '../../contract/question-keys.ts'
 
 /** A question of an earlier execution. */
 interface Recalled extends Question {
@@ -31,90 +30,6 @@ export interface RecallMismatch {
   /** The key of the question of the earlier execution. */
   readonly key: string
   readonly reason: 'place' | 'name' | 'ambiguous'
-}
-
-/**
- * The key of a question: of this attempt of the policy, so that a retry asks anew. `told`: which answers it comes after, see
- * {@link AnswerOrder.tell}.
- */
-export function questionKey(
-  policyAttempt: number,
-  { kind, place, content, continuation, index, position }: Question,
-  told?: string,
-): string {
-  const key = `${policyAttempt}/${kind}/${place}/${content}`
-  const order = position === 0 ? '' : `${continuation}.${index}.${position}`
-  if (told === undefined) return order === '' ? key : `${key}/${order}`
-  return `${key}/${order}/${told}`
-}
-
-/** The key of a wait with a name, such as `1/name,for,abcdef/lunch`. Without a kind there is no wait: it only tells. */
-export function namedKey(
-  policyAttempt: number,
-  { kind, name, told }: { readonly kind?: string; readonly name: string; readonly told?: string | undefined },
-): string {
-  const parts = [NAME, kind, told].filter((part) => part !== undefined)
-  return `${policyAttempt}/${parts.join(',')}/${name}`
-}
-
-const NAME = 'name'
-
-/** The kind in the second part of the key of a named wait, and what that tells. What only tells has no kind. */
-function nameParts(part: string): { readonly kind: string | undefined; readonly told: string | undefined } {
-  const [, ...rest] = part.split(',')
-  const kind = KINDS.find((one) => one === rest[0])
-  return { kind, told: rest.slice(kind === undefined ? 0 : 1).join(',') || undefined }
-}
-
-/** What keys of both kinds tell of the answers before them, those of this attempt of the policy. */
-function toldIn(value: string, policyAttempt: number): string | undefined {
-  const [attempt, kind, , , , told] = value.split('/', 6)
-  if (Number(attempt) !== policyAttempt || kind === undefined) return undefined
-  return isNamed(kind) ? nameParts(kind).told : told
-}
-
-/** The name in a key made by {@link namedKey}. */
-export function readName(
-  value = '',
-): { readonly policyAttempt: number; readonly name: string; readonly kind: string | undefined } | undefined {
-  const [attempt = '', part = ''] = value.split('/', 2)
-  if (!isNamed(part)) return undefined
-  const name = value.slice(`${attempt}/${part}/`.length)
-  return { policyAttempt: Number(attempt), name, kind: nameParts(part).kind }
-}
-
-/** The key of `once` in the key of its record. */
-export function readEffect(value = ''): string | undefined {
-  return value.startsWith(EFFECT) ? value.slice(EFFECT.length) : undefined
-}
-
-/** The key of the record of an effect: of all attempts of the policy. */
-export function effectKey(name: string): string {
-  return EFFECT + name
-}
-
-const EFFECT = 'once/'
-
-function isNamed(kind: string): boolean {
-  return kind === NAME || kind.startsWith(`${NAME},`)
-}
-
-/** The question of a key made by {@link questionKey}; nothing for a name, which may have any character in it. */
-export function readQuestionKey(
-  value: string | undefined,
-): (Question & { readonly policyAttempt: number }) | undefined {
-  const [attempt, kind, place, content, order = ''] = value?.split('/') ?? []
-  if (kind === undefined || isNamed(kind) || place === undefined || content === undefined) return undefined
-  const [continuation = 0, index = 0, position = 0] = order.split('.').map(Number)
-  return {
-    policyAttempt: Number(attempt),
-    kind,
-    place,
-    content: Number(content),
-    continuation,
-    index,
-    position,
-  }
 }
 
 /** The name of the error of a run that stands still and is left to the code that it began on: that may take it up. */
@@ -245,29 +160,6 @@ export class Recall {
 function isShared(one: Recalled, equal: readonly Recalled[], continuation: number): boolean {
   const isSharedBefore = equal.some((other) => other.continuation !== one.continuation)
   return isSharedBefore || (one.takenBy !== undefined && one.takenBy !== continuation)
-}
-
-/** The calls that ask questions, by kind. */
-export const CALLS: Readonly<Record<string, string>> = {
-  token: 'wait.createToken',
-  for: 'wait.for',
-  until: 'wait.until',
-  trigger: 'triggerAndWait',
-  once: 'once',
-  forToken: 'wait.forToken',
-}
-const KINDS: readonly string[] = Object.keys(CALLS)
-
-/** The answers that the questions of an attempt have told. */
-export function toldBefore({ tokens, runs }: RunAsked, policyAttempt: number): ToldAnswers {
-  const asked = [...tokens, ...runs].toSorted((one, other) => (ageOf(one.id) < ageOf(other.id) ? -1 : 1))
-  const told = asked.flatMap(({ key, tags }) => {
-    const value = key?.value ?? ''
-    // The tags of others are those of users.
-    const texts = readEffect(value) === undefined ? [value] : tags
-    return texts.flatMap((text) => toldIn(text, policyAttempt) ?? [])
-  })
-  return readTold(told)
 }
 
 /** A question in the words of the task: `wait.createToken, tags manager, asked at 2030-01-31T12:00:00.000Z`. */

@@ -12,7 +12,7 @@ import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { viewRun } from '../views/run.ts'
 import { viewToken } from '../views/token.ts'
-import type { Values } from '../host/values.ts'
+import type { Values } from '../../api/values.ts'
 
 /** Something went wrong that no caller could be told. */
 export interface EngineErrorEvent {

@@ -13,8 +13,8 @@ import type { Outage } from '../host/outage.ts'
 import { learn, type Attempt } from '../attempt/attempt.ts'
 import { OTHER_VERSION } from '../attempt/recall.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
-import { errorToJson } from '../host/serialize.ts'
-import { withAttempt } from '../host/thrown-attempts.ts'
+import { errorToJson } from '../host/error-to-json.ts'
+import { withAttempt } from '../../api/thrown-attempts.ts'
 
 interface Parts {
   readonly host: Host

@@ -8,7 +8,7 @@ import type { Breath } from '../host/breath.ts'
 import type { Host } from '../host/host.ts'
 import type { Ticker } from '../host/ticker.ts'
 import type { Slots } from '../slots/slots.ts'
-import type { TaskRegistry } from '../attempt/task-definition.ts'
+import type { TaskRegistry } from '../../api/task-definition.ts'
 import { type ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 import type { Executor } from './executor.ts'
 

@@ -3,9 +3,9 @@ import type { Awaitable, Page, RunUpdate } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { OTHER_VERSION } from '../attempt/recall.ts'
-import { fits, type TaskRegistry } from '../attempt/task-definition.ts'
+import { fits, type TaskRegistry } from '../../api/task-definition.ts'
 import type { Host } from '../host/host.ts'
-import { storedError } from '../host/serialize.ts'
+import { storedError } from '../../api/serialize.ts'
 
 const PAGE = 100
 

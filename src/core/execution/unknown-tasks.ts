@@ -4,7 +4,7 @@ import { WaitpointError } from '../../api/errors.ts'
 import type { EventQueue } from '../changes/events.ts'
 import type { Host } from '../host/host.ts'
 import { LIVE_STATUSES } from '../../contract/run-states.ts'
-import type { TaskRegistry } from '../attempt/task-definition.ts'
+import type { TaskRegistry } from '../../api/task-definition.ts'
 
 /** So many are reported when an engine opens: the rest are likely of the same tasks. */
 const LIMIT = 100

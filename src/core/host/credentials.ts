@@ -1,4 +1,5 @@
 import { hmacSha256 } from '../../primitives/digest.ts'
+import type { SignedGrant } from '../../api/access.ts'
 import type { Host } from './host.ts'
 
 const DAY_MS = 86_400_000
@@ -12,15 +13,6 @@ export interface CredentialOptions {
   readonly baseUrl: string | undefined
   /** Empty: public access tokens are signed with a key that is kept in the storage. */
   readonly secretKeys: readonly string[]
-}
-
-/** The rights of an access token, and its lifetime. */
-export interface SignedGrant {
-  readonly scopes: readonly string[]
-  readonly issuedAt: number
-  readonly expiresAt: number
-  /** Further restrictions, by the names of their claims. */
-  readonly restrictions?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Token URLs and public access tokens, by which others reach an engine. Computed when first read. */

@@ -1,6 +1,7 @@
 /* eslint-disable no-console -- A task that logs asks for a line on the console. */
 import { inspect } from 'node:util'
 import type { Logger, LogLevel, LogLine } from '../../api/log.ts'
+import { type PrintedLine, textOfLine } from '../../api/log-text.ts'
 import type { LogEntry } from '../attempt/log-entry.ts'
 
 /** A longer message, or longer fields, are cut. */
@@ -44,22 +45,8 @@ function cut(text: string): string {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`
 }
 
-/** A line as a person reads it: one line, whatever its text is. */
-export function textOfLine({ at, level, message, fields }: PrintedLine, origin = ''): string {
-  const instant = at === undefined ? '' : `${at.toISOString()} `
-  const more = fields === undefined ? '' : ` ${JSON.stringify(fields)}`
-  return `${instant}${level} ${origin}${message}${more}`.replace(/[\p{Cc}\u2028\u2029]/gu, escaped)
-}
-
 /** Prints a line on the console of the process. */
 export function printLine(line: PrintedLine): void {
   const { level, runId, taskIdentifier } = line
   console[level](textOfLine(line, runId === undefined ? '' : `${taskIdentifier} ${runId}: `))
-}
-
-/** A line, maybe from outside of every engine, where there is no clock. */
-type PrintedLine = Omit<LogLine, 'at'> & { readonly at?: Date }
-
-function escaped(mark: string): string {
-  return mark === '\n' ? '\\n' : `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

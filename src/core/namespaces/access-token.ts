@@ -9,7 +9,7 @@ import {
   show,
 } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import { SKIPPABLE } from './skippable-columns.ts'
+import { SKIPPABLE } from '../../hosted/skippable-columns.ts'
 
 const DEFAULT_LIFE = '15m'
 const OPTION_NAMES: OptionNames<AccessTokenOptions> = { expiresIn: true, oneTimeUse: true, skipColumns: true }

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { TraceCarrier } from '../../api/diagnostics.ts'
-import type { RunOverrides } from '../attempt/task-definition.ts'
+import type { RunOverrides } from '../../api/task-definition.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
 import { readOverrides } from '../host/overrides.ts'
 import type { Host } from '../host/host.ts'

@@ -5,7 +5,7 @@ import type { PushedChange, RunBinding, RunPush, Storage } from '../../contract/
 import type { MadeId } from '../../primitives/id.ts'
 import { LAST_INSTANT, parseDuration } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
-import { DEBOUNCE_SCOPE } from '../views/run.ts'
+import { DEBOUNCE_SCOPE } from '../../contract/key-scopes.ts'
 
 const NAMES: OptionNames<DebounceOptions> = { key: true, delay: true, mode: true, maxDelay: true }
 const MODES: readonly unknown[] = ['leading', 'trailing']

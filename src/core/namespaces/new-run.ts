@@ -1,8 +1,7 @@
-import type { RunOverrides } from '../attempt/task-definition.ts'
+import type { RunOverrides } from '../../api/task-definition.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
 import { parseInstant, parseDuration, parseSeconds } from '../../primitives/duration.ts'
 import {
-  type OptionNames,
   requireFlag,
   requireName,
   requireObject,
@@ -15,29 +14,11 @@ import type { Host } from '../host/host.ts'
 import { announced } from './announced.ts'
 import { readDebounce } from './debounce.ts'
 import type { TriggerOptions } from '../../api/run.ts'
+import { MOST_PRIORITY_S, TRIGGER_OPTION_NAMES } from '../../api/trigger-options.ts'
 import { marksOf } from '../../api/trigger-marks.ts'
-import { toJson } from '../host/serialize.ts'
-import type { TaskDefinition } from '../attempt/task-definition.ts'
+import { toJson } from '../../api/serialize.ts'
+import type { TaskDefinition } from '../../api/task-definition.ts'
 import type { IdempotencyOptions } from '../../api/token.ts'
-
-/** The options of a trigger. */
-export const TRIGGER_OPTION_NAMES: OptionNames<TriggerOptions> = {
-  delay: true,
-  debounce: true,
-  ttl: true,
-  tags: true,
-  metadata: true,
-  maxAttempts: true,
-  maxDuration: true,
-  queue: true,
-  concurrencyKey: true,
-  priority: true,
-  idempotencyKey: true,
-  idempotencyKeyTTL: true,
-  freeKeyOnFailure: true,
-  name: true,
-  transaction: true,
-}
 
 const DEFAULT_KEY_TTL_MS = 3_600_000
 const LONGEST_KEY = 2_048
@@ -47,9 +28,6 @@ export const MOST_TAGS = 10
 /** One for all: most runs and tokens have no tags and no streams. */
 const NONE: readonly string[] = []
 const LONGEST_TAG = 128
-/** The highest priority in seconds, as in the hosted service: in milliseconds it is an integer of 32 bits. */
-export const MOST_PRIORITY_S = 2_147_483
-
 /** The run that triggers, and the key that its place gives a child. */
 export interface NewRunContext {
   readonly parent?: RunRecord | undefined

@@ -9,8 +9,8 @@ import type { Place } from '../attempt/places.ts'
 import { assertOpen, fenceOf, inPlace, placeOfBranch } from '../attempt/attempt.ts'
 import { INSERT_TOKEN } from '../host/storage-calls.ts'
 import { isStuck } from '../execution/effects.ts'
-import { fromJson, toJson } from '../host/serialize.ts'
-import type { Values } from '../host/values.ts'
+import { fromJson, toJson } from '../../api/serialize.ts'
+import type { Values } from '../../api/values.ts'
 import { branchContent, toldKey } from '../waits/key.ts'
 
 /** The stored effects of the runs that execute here. */

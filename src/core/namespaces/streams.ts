@@ -18,7 +18,8 @@ import type {
 import { type Attempt, endedReader, endError, lateAttempt, leftAtEnd, refuse } from '../attempt/attempt.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
-import { type ChunkPage, StreamReader } from '../reading/stream-reader.ts'
+import { StreamReader } from '../reading/stream-reader.ts'
+import type { ChunkPage } from '../../api/stream-page.ts'
 import { checkKey, type StreamReading, streamReading } from '../../api/stream.ts'
 import { checkSource } from '../streams/source.ts'
 

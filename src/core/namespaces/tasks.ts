@@ -19,18 +19,18 @@ import type {
   TriggerOptions,
 } from '../../api/run.ts'
 import { readOverrides } from '../host/overrides.ts'
-import { runNotFound } from '../host/not-found.ts'
+import { runNotFound } from '../../api/not-found.ts'
 import { GET_RUN, INSERT_CHILD, INSERT_RUN } from '../host/storage-calls.ts'
 import type { Attempt, Settlement } from '../attempt/attempt.ts'
 import { assertOpen, fenceOf } from '../attempt/attempt.ts'
 import { isFinal, runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import { runFailure } from '../views/run.ts'
-import { fromJson, toJson } from '../host/serialize.ts'
-import { type Values, valuesFor } from '../host/values.ts'
+import { fromJson, toJson } from '../../api/serialize.ts'
+import { type Values, valuesFor } from '../../api/values.ts'
 import { TriggeredRun } from './triggered-run.ts'
 import { passPlace } from '../waits/key.ts'
 import { rejectedWait, Waiter } from '../waits/waiter.ts'
-import { validatePayload } from '../attempt/task-definition.ts'
+import { validatePayload } from '../../api/task-definition.ts'
 
 const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
 

@@ -1,5 +1,5 @@
 import { chain } from '../../primitives/awaitable.ts'
-import { tokenNotFound } from '../host/not-found.ts'
+import { tokenNotFound } from '../../api/not-found.ts'
 import { SETTLE_TOKEN } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 

@@ -1,4 +1,4 @@
-import type { ChunkRecord, RunRecord } from '../../contract/records.ts'
+import type { RunRecord } from '../../contract/records.ts'
 import type { StreamsWatcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { alone, Reading } from './reading.ts'
@@ -8,22 +8,9 @@ import { isFinal } from '../../contract/run-states.ts'
 import { sharedViewOf, viewRun } from '../views/run.ts'
 import { streamsTopic } from '../streams/channel.ts'
 import { readShared } from './shared-record.ts'
-import type { Values } from '../host/values.ts'
-import { type ChunkPage, StreamReader } from './stream-reader.ts'
-
-/** The next part of a run and its streams: the run as it is, or chunks of one key in a row. */
-export type FollowedPart =
-  | { readonly type: 'run'; readonly run: Run }
-  | {
-      readonly type: 'chunks'
-      readonly run: Run
-      readonly key: string
-      /** The attempt that wrote them. */
-      readonly attempt: number
-      /** The sequence number of the first one. */
-      readonly first: number
-      readonly chunks: readonly ChunkRecord[]
-    }
+import type { Values } from '../../api/values.ts'
+import { StreamReader } from './stream-reader.ts'
+import type { ChunkPage, FollowedPart } from '../../api/stream-page.ts'
 
 export interface FollowedStreamsOptions {
   /** The sequence number to begin at, by key. Default: 0. */

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
-import { runNotFound } from '../host/not-found.ts'
+import { runNotFound } from '../../api/not-found.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
 import { holdCaller } from './run-results.ts'
 import { liveAttempt } from '../attempt/attempt.ts'

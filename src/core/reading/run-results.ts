@@ -8,11 +8,11 @@ import { RunFailedError, WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RunOutcome } from '../../api/run.ts'
 import { liveAttempt } from '../attempt/attempt.ts'
-import { runNotFound } from '../host/not-found.ts'
+import { runNotFound } from '../../api/not-found.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { runFailure } from '../views/run.ts'
-import { fromJson } from '../host/serialize.ts'
+import { fromJson } from '../../api/serialize.ts'
 
 /**
  * Resolves with `read` of the record of a run once it has ended. Rejects when the engine closes first, or the run that

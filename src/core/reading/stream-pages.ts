@@ -5,7 +5,8 @@ import { alone, Reading } from './reading.ts'
 import { nextChange, readRun } from './run-changes.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { streamTopic } from '../streams/channel.ts'
-import { type ChunkPage, type StreamPlace, StreamReader } from './stream-reader.ts'
+import { type StreamPlace, StreamReader } from './stream-reader.ts'
+import type { ChunkPage } from '../../api/stream-page.ts'
 
 const NOTHING_YET: ChunkPage = { attempt: 1, first: 0, chunks: [], hasNext: false }
 

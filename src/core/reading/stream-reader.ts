@@ -1,25 +1,13 @@
 import type { ChunkRecord, SegmentEnd, StreamRecord } from '../../contract/records.ts'
 import type { ChunksRead } from '../../contract/storage.ts'
-import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../../api/errors.ts'
+import { StreamLaggedError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
-import { errorFromJson } from '../host/serialize.ts'
+import { type ChunkPage, segmentFailure } from '../../api/stream-page.ts'
 
 /** As many chunks as are read at once, to begin with and at most; and how large they may be together, if it can be known. */
 const FIRST_CHUNKS = 16
 const MOST_CHUNKS = 256
 const PAGE_BYTES = 4 * 1_024 * 1_024
-
-/** The next page of a reader: chunks of one attempt, maybe none, and how their segment ended once it has. */
-export interface ChunkPage {
-  readonly attempt: number
-  /** The sequence number of the first one. */
-  readonly first: number
-  readonly chunks: readonly ChunkRecord[]
-  /** Only once everything before it was taken. */
-  readonly end?: SegmentEnd
-  /** Whether the next attempt has written to the stream as well. */
-  readonly hasNext: boolean
-}
 
 /** The stream to read, and where. */
 export interface StreamPlace {
@@ -110,18 +98,6 @@ function nextLimit(chunks: readonly ChunkRecord[], limit: number): number {
   const largest = chunks.reduce((most, { bytes }) => Math.max(most, bytes), 1)
   const fitting = Math.max(1, Math.floor(PAGE_BYTES / largest))
   return Math.min(fitting, chunks.length < limit ? limit : 4 * limit, MOST_CHUNKS)
-}
-
-/** The error that the end of a segment is to its readers; `next` is the chunk they would read next. */
-export function segmentFailure(
-  end: SegmentEnd,
-  { key, next }: { readonly key: string; readonly next: number },
-): WaitpointError | undefined {
-  if (end.reason === 'done') return undefined
-  if (end.reason === 'interrupted') return new StreamInterruptedError(key, next)
-  const cause = errorFromJson(end.errorJson)
-  const message = `Cannot read on in stream "${key}": its source threw: ${cause.message}`
-  return new WaitpointError('ERR_STREAM_FAILED', message, { cause })
 }
 
 /** The last segment that starts at or before a position. */

@@ -6,7 +6,7 @@ import type { NextDue } from '../../contract/storage.ts'
 import { type OptionNames, requireOptions, requireWhole } from '../../primitives/require.ts'
 import { GET_RUN, GET_TOKEN, type RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
-import { debounceKeyOf } from '../views/run.ts'
+import { debounceKeyOf } from '../../contract/key-scopes.ts'
 
 const NAMES: OptionNames<TimelineOptions> = { limit: true }
 const MOST = 1_000

@@ -3,7 +3,7 @@ import { sha256 } from '../../primitives/digest.ts'
 import { idOf, type OptionNames, requireName, requireOptions, show } from '../../primitives/require.ts'
 import type { CreateScheduleOptions, ScheduleChange } from '../../api/schedule.ts'
 import { WaitpointError } from '../../api/errors.ts'
-import type { TaskRegistry } from '../attempt/task-definition.ts'
+import type { TaskRegistry } from '../../api/task-definition.ts'
 import { Calendar } from './calendar.ts'
 
 /** A schedule that was created, as storage has it. */

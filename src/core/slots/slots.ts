@@ -5,7 +5,7 @@ import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.t
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { type Attempt, learn } from '../attempt/attempt.ts'
-import type { TaskRegistry } from '../attempt/task-definition.ts'
+import type { TaskRegistry } from '../../api/task-definition.ts'
 import type { EventQueue } from '../changes/events.ts'
 import type { Publisher } from '../changes/publisher.ts'
 import { tellPark } from '../host/attempt-messages.ts'

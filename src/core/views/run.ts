@@ -3,11 +3,12 @@ import type { RunFailedError } from '../../api/errors.ts'
 import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
 import type { RunOwner } from '../../api/run-owner.ts'
 import { failureOf } from '../../api/errors.ts'
+import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
 import { statusFlags } from '../../contract/run-states.ts'
-import type { RunOverrides } from '../attempt/task-definition.ts'
-import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
-import { type StoredAttempt, storedAttempts } from '../host/thrown-attempts.ts'
-import { type ReadValues, STORED_VALUES, type Values } from '../host/values.ts'
+import type { RunOverrides } from '../../api/task-definition.ts'
+import { errorFromJson, fromJson, storedError } from '../../api/serialize.ts'
+import { type StoredAttempt, storedAttempts } from '../../api/thrown-attempts.ts'
+import { type ReadValues, STORED_VALUES, type Values } from '../../api/values.ts'
 
 /** The public view of a run record. */
 export function viewRun(record: RunRecord, values: ReadValues): Run {
@@ -86,19 +87,6 @@ function viewWait({ id, kind, timeoutAt }: TokenRecord): WaitingOn {
 export function readMetadata(record: RunRecord): Record<string, unknown> {
   // Only objects are stored as metadata.
   return (fromJson(record.metadataJson) ?? {}) as Record<string, unknown>
-}
-
-/** How the scopes of keys of `debounce` begin. */
-export const DEBOUNCE_SCOPE = 'debounce/'
-
-/** Idempotency keys that users gave, unlike those that waits in a run have by their place. */
-export function isUserKey(scope: string): boolean {
-  return !scope.startsWith('run_') && !scope.startsWith(DEBOUNCE_SCOPE)
-}
-
-/** The key of `debounce` that a run was triggered with. */
-export function debounceKeyOf({ key }: RunRecord): string | undefined {
-  return key?.scope.startsWith(DEBOUNCE_SCOPE) === true ? key.value : undefined
 }
 
 /** The key of a run that a user gave. */

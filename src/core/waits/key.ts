@@ -3,25 +3,15 @@ import { WaitpointError } from '../../api/errors.ts'
 import { requireName } from '../../primitives/require.ts'
 import { enterPlace, type Attempt } from '../attempt/attempt.ts'
 import { NONE_BEFORE } from '../attempt/places.ts'
+import { OTHER_VERSION, type RecallMismatch } from '../attempt/recall.ts'
 import {
+  type AskedWait,
   CALLS,
   effectKey,
   namedKey,
-  OTHER_VERSION,
   type Question,
   questionKey,
-  type RecallMismatch,
-} from '../attempt/recall.ts'
-
-/** A wait of a run or an effect, as far as it says which one it is. */
-export interface AskedWait {
-  /** `token`, `forToken`, `for`, `until`, `trigger` or `once`. */
-  readonly kind: string
-  /** That of an effect is its key. */
-  readonly name?: string | undefined
-  /** The options that tell it from others: no instants, which move with the clock. */
-  readonly content: unknown
-}
+} from '../../contract/question-keys.ts'
 
 /**
  * The key of an effect, or of a wait without an idempotency key: its name, or its place in the flow of the run. An execution that comes

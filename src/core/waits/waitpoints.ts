@@ -13,7 +13,7 @@ import {
   withoutItem,
   FewMap,
 } from '../../primitives/few.ts'
-import { tokenNotFound } from '../host/not-found.ts'
+import { tokenNotFound } from '../../api/not-found.ts'
 import { WAIT } from '../diagnostics.ts'
 import type { Breath } from '../host/breath.ts'
 import type { Host } from '../host/host.ts'

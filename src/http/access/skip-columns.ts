@@ -1,4 +1,4 @@
-import { SKIPPABLE } from '../../core/namespaces/skippable-columns.ts'
+import { SKIPPABLE } from '../../hosted/skippable-columns.ts'
 
 /**
  * The columns that `{ skipColumns }` names: the `realtime` claim of an access token. `undefined` for anything that is no such

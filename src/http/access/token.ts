@@ -1,9 +1,9 @@
-import type { SignedGrant } from '../../core/host/credentials.ts'
+import type { SignedGrant } from '../../api/access.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { show } from '../../primitives/require.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import { Refusal } from '../refusal.ts'
-import { SKIPPABLE } from '../../core/namespaces/skippable-columns.ts'
+import { SKIPPABLE } from '../../hosted/skippable-columns.ts'
 import { readSkipColumns } from './skip-columns.ts'
 
 /** The claims that the published client puts into access tokens it signs itself. */

@@ -1,4 +1,4 @@
-import { notSerializable } from '../../core/host/serialize.ts'
+import { notSerializable } from '../../api/serialize.ts'
 import { measureJson } from '../../primitives/json.ts'
 import { show } from '../../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'

@@ -1,7 +1,7 @@
 import { doesTakeNotes, type NotedValue, notesOf, TAKES_NOTES, withNotes } from '../../api/noted-value.ts'
 import type { RunHandle } from '../../api/run.ts'
 import { withMarks } from '../../api/trigger-marks.ts'
-import { STORED_VALUES, type Values } from '../../core/host/values.ts'
+import { STORED_VALUES, type Values } from '../../api/values.ts'
 import type { Caller } from '../access/caller.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import type { PacketStore } from './packet-store.ts'

@@ -1,6 +1,6 @@
 import type { NotedValue } from '../../api/noted-value.ts'
 import type { TriggerOptions } from '../../api/run.ts'
-import { TRIGGER_OPTION_NAMES } from '../../core/namespaces/new-run.ts'
+import { TRIGGER_OPTION_NAMES } from '../../api/trigger-options.ts'
 import { show } from '../../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { checkLabels } from '../requests/labels.ts'

@@ -1,5 +1,5 @@
 import type { RunHandle } from '../../api/run.ts'
-import { MOST_PRIORITY_S } from '../../core/namespaces/new-run.ts'
+import { MOST_PRIORITY_S } from '../../api/trigger-options.ts'
 import { TRIGGER_TASK_ADDRESS } from '../../hosted/addresses.ts'
 import { show } from '../../primitives/require.ts'
 import type { Caller } from '../access/caller.ts'

@@ -1,8 +1,8 @@
 import type { RunRecord, RunStatus } from '../../contract/records.ts'
 import type { Caller } from '../access/caller.ts'
-import { isUserKey } from '../../core/views/run.ts'
+import { isUserKey } from '../../contract/key-scopes.ts'
 import { storedPacketText } from '../requests/packet-text.ts'
-import { storedError } from '../../core/host/serialize.ts'
+import { storedError } from '../../api/serialize.ts'
 import { sha256 } from '../../primitives/digest.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { StreamLaggedError } from '../../api/errors.ts'
 import type { Reading } from '../../core/reading/reading.ts'
-import { type ChunkPage, segmentFailure } from '../../core/reading/stream-reader.ts'
+import { type ChunkPage, segmentFailure } from '../../api/stream-page.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf } from '../events/sse-frame.ts'
 /** Sent at once, so that the client knows it is connected. */

@@ -1,6 +1,6 @@
 import { StreamInterruptedError, StreamLaggedError } from '../../api/errors.ts'
 import type { Run } from '../../api/run.ts'
-import type { FollowedPart } from '../../core/reading/followed-streams.ts'
+import type { FollowedPart } from '../../api/stream-page.ts'
 import type { Reading } from '../../core/reading/reading.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf, idFrame } from '../events/sse-frame.ts'

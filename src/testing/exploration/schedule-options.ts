@@ -1,5 +1,5 @@
 import type { AnyTask } from '../../api/run.ts'
-import { ENGINE_OPTION_NAMES, type EngineOptions, readEngineOptions } from '../../core/engine-options.ts'
+import { ENGINE_OPTION_NAMES, type EngineOptions, readEngineOptions } from '../../api/engine-options.ts'
 import { type OptionNames, requireFunction, requireList, requireWhole } from '../../primitives/require.ts'
 import { requireOneOf } from '../../primitives/require-one-of.ts'
 import type { Fault, ScheduleOptions } from './schedule.ts'

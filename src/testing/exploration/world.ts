@@ -12,7 +12,7 @@ import {
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
 import type { AnyTask } from '../../api/run.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
-import type { EngineOptions } from '../../core/engine-options.ts'
+import type { EngineOptions } from '../../api/engine-options.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { show } from '../../primitives/require.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'

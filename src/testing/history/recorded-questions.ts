@@ -1,6 +1,6 @@
 import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
 import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
-import { readName, readQuestionKey } from '../../core/attempt/recall.ts'
+import { readName, readQuestionKey } from '../../contract/question-keys.ts'
 import { childQuestion, type InFlightQuestion, tokenQuestion } from '../in-flight/question.ts'
 import type { RecordedRun } from './recorded-run.ts'
 

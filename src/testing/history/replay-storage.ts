@@ -15,7 +15,7 @@ import type {
   TokenInsert,
   TokenInserted,
 } from '../../contract/storage.ts'
-import { effectKey } from '../../core/attempt/recall.ts'
+import { effectKey } from '../../contract/question-keys.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { childQuestion, type InFlightQuestion, newQuestion, tokenQuestion } from '../in-flight/question.ts'

@@ -1,6 +1,6 @@
 import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { fromJson, storedError } from '../../core/host/serialize.ts'
+import { fromJson, storedError } from '../../api/serialize.ts'
 import { defined } from '../../primitives/defined.ts'
 import { newQuestion, questionText, tokenQuestion } from '../in-flight/question.ts'
 import type { HistoryError } from './shape.ts'

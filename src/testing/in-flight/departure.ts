@@ -1,5 +1,5 @@
 import type { RunRecord, RunStatus } from '../../contract/records.ts'
-import { storedError } from '../../core/host/serialize.ts'
+import { storedError } from '../../api/serialize.ts'
 import type { Course, CourseEnd } from './course.ts'
 import { type InFlightQuestion, questionText } from './question.ts'
 

@@ -1,7 +1,7 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { runTokenId } from '../../contract/run-states.ts'
-import { readQuestionKey } from '../../core/attempt/recall.ts'
+import { readQuestionKey } from '../../contract/question-keys.ts'
 import type { RunInFlight } from './course.ts'
 import { childQuestion, type InFlightQuestion, tokenQuestion } from './question.ts'
 

@@ -1,7 +1,7 @@
 import type { RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
 import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
-import { CALLS, readEffect, readName, readQuestionKey } from '../../core/attempt/recall.ts'
-import type { AskedWait } from '../../core/waits/key.ts'
+import { CALLS, readEffect, readName, readQuestionKey } from '../../contract/question-keys.ts'
+import type { AskedWait } from '../../contract/question-keys.ts'
 
 /** A wait of a run: as its storage has it, or as the new code asks for it. */
 export interface InFlightQuestion {

@@ -14,7 +14,7 @@ import type {
 } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
-import { readEffect } from '../../core/attempt/recall.ts'
+import { readEffect } from '../../contract/question-keys.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { type Operations, withOperations } from '../storages/wrapped.ts'
 import type { Course, RunInFlight } from './course.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
-import { AnswerOrder, type GivenAnswer, readTold } from '../../../src/core/attempt/answer-order.ts'
+import { AnswerOrder, type GivenAnswer } from '../../../src/core/attempt/answer-order.ts'
+import { readTold } from '../../../src/contract/told-answers.ts'
 
 const given = (id: string, isOfStorage = false): GivenAnswer => ({ id, at: 0, since: 0, isOfStorage })
 

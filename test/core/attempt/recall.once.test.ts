@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import type { TokenRecord } from '../../../src/contract/records.ts'
-import { readName, Recall, toldBefore } from '../../../src/core/attempt/recall.ts'
+import { Recall } from '../../../src/core/attempt/recall.ts'
+import { readName } from '../../../src/contract/question-keys.ts'
+import { toldBefore } from '../../../src/contract/told-answers.ts'
 
 const asked = (value: string): TokenRecord => ({
   id: 'waitpoint_1',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../../src/core/engine.ts'
 import { readPages } from '../../../src/core/reading/stream-pages.ts'
-import type { ChunkPage } from '../../../src/core/reading/stream-reader.ts'
+import type { ChunkPage } from '../../../src/api/stream-page.ts'
 import { createTestEngine } from '../../../src/testing/create-test-engine.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { collect, CountSource, numbers, PushSource, sourceOf, watchers } from '../../support/streams.ts'

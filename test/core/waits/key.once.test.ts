@@ -4,7 +4,7 @@ import type { KeyRecord, RunRecord, TokenRecord } from '../../../src/contract/re
 import { task } from '../../../src/core/ambient/define-task.ts'
 import { Attempt, type AttemptKernel, inBranch, runInAttempt } from '../../../src/core/attempt/attempt.ts'
 import { Recall } from '../../../src/core/attempt/recall.ts'
-import { TaskRegistry } from '../../../src/core/attempt/task-definition.ts'
+import { TaskRegistry } from '../../../src/api/task-definition.ts'
 import { branchContent, passPlace, waitKey } from '../../../src/core/waits/key.ts'
 
 const definition = new TaskRegistry([task({ id: 'task', run: () => undefined })]).require('task')

@@ -1,4 +1,4 @@
-import { WaitpointError } from '../../api/errors.ts'
+import { WaitpointError } from './errors.ts'
 
 /** The error for a run that does not exist. */
 export function runNotFound(id: string): WaitpointError {

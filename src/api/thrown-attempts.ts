@@ -1,4 +1,4 @@
-import type { StoredError } from '../../api/errors.ts'
+import type { StoredError } from './errors.ts'
 import { fromJson, storedError } from './serialize.ts'
 
 /** An attempt that has thrown, as it is stored. Instants are epoch milliseconds. */

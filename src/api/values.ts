@@ -1,9 +1,9 @@
-import type { Codec } from '../../api/codec.ts'
-import { WaitpointError } from '../../api/errors.ts'
-import { doesTakeNotes, notesOf, plainValue, withNotes } from '../../api/noted-value.ts'
-import { messageOf } from '../../primitives/message.ts'
-import type { Attempt } from '../attempt/attempt.ts'
-import type { TaskDefinition } from '../attempt/task-definition.ts'
+import type { Codec } from './codec.ts'
+import { WaitpointError } from './errors.ts'
+import { doesTakeNotes, notesOf, plainValue, withNotes } from './noted-value.ts'
+import { messageOf } from '../primitives/message.ts'
+import type { RunRecord } from '../contract/records.ts'
+import type { TaskDefinition } from './task-definition.ts'
 import { fromJson } from './serialize.ts'
 
 /** How payloads, outputs and results become the JSON values that are stored, and back. */
@@ -39,7 +39,13 @@ export function valuesFor({ options }: Pick<TaskDefinition, 'options'>, values: 
 
 /** The payload of a run as it was triggered, before a schema has checked it. */
 export function payloadOf(
-  { definition, record }: Pick<Attempt, 'definition' | 'record'>,
+  {
+    definition,
+    record,
+  }: {
+    readonly definition: Pick<TaskDefinition, 'options'>
+    readonly record: Pick<RunRecord, 'payloadJson'>
+  },
   values: Values,
 ): unknown {
   return valuesFor(definition, values).decode(fromJson(record.payloadJson))

@@ -1,8 +1,8 @@
-import type { TraceCarrier } from '../../api/diagnostics.ts'
-import { digestOfCode } from '../../primitives/code-digest.ts'
-import type { QueueRate } from '../../contract/storage.ts'
-import { parseSeconds } from '../../primitives/duration.ts'
-import type { OptionNames } from '../../primitives/require.ts'
+import type { TraceCarrier } from './diagnostics.ts'
+import { digestOfCode } from '../primitives/code-digest.ts'
+import type { QueueRate } from '../contract/storage.ts'
+import { parseSeconds } from '../primitives/duration.ts'
+import type { OptionNames } from '../primitives/require.ts'
 import {
   requireFunction,
   requireList,
@@ -10,22 +10,16 @@ import {
   requireOptions,
   requireWhole,
   show,
-} from '../../primitives/require.ts'
-import type { RunRecord } from '../../contract/records.ts'
-import { WaitpointError } from '../../api/errors.ts'
-import type { RetryOptions } from '../../api/retry.ts'
-import { checkRetry } from '../../api/retry.ts'
-import {
-  DECLARED_LIMITS,
-  type DeclaresLimits,
-  rateText,
-  readRate,
-  type TaskQueueOptions,
-} from '../../api/queue.ts'
-import type { AnyTask } from '../../api/run.ts'
-import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
-import type { TaskScheduleOptions } from '../../api/schedule.ts'
-import type { Task, TaskOptions } from '../../api/task.ts'
+} from '../primitives/require.ts'
+import type { RunRecord } from '../contract/records.ts'
+import { WaitpointError } from './errors.ts'
+import type { RetryOptions } from './retry.ts'
+import { checkRetry } from './retry.ts'
+import { DECLARED_LIMITS, type DeclaresLimits, rateText, readRate, type TaskQueueOptions } from './queue.ts'
+import type { AnyTask } from './run.ts'
+import type { StandardSchemaV1 } from './standard-schema.ts'
+import type { TaskScheduleOptions } from './schedule.ts'
+import type { Task, TaskOptions } from './task.ts'
 import { readSchedule, type ScheduleDefinition, SCHEDULED_PAYLOAD } from './schedule-definition.ts'
 
 /** A task as an engine uses it, checked when it was defined. Payload and output are known to the caller only. */

@@ -11,11 +11,11 @@ import {
   requireWhole,
   show,
 } from '../primitives/require.ts'
-import { type Codec, requireCodec } from '../api/codec.ts'
-import { checkRetry, type RetryOptions } from '../api/retry.ts'
-import type { RetentionOptions } from './changes/retention.ts'
-import type { AnyTask } from '../api/run.ts'
-import type { StreamOptions } from '../api/stream.ts'
+import { type Codec, requireCodec } from './codec.ts'
+import { checkRetry, type RetryOptions } from './retry.ts'
+import type { RetentionOptions } from './retention-options.ts'
+import type { AnyTask } from './run.ts'
+import type { StreamOptions } from './stream.ts'
 
 /** Options of `createEngine`; all have defaults. */
 export interface EngineOptions {

@@ -1,7 +1,7 @@
-import { requireCron, requireTimeZone } from '../../primitives/cron-pattern.ts'
-import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
-import type { TaskScheduleOptions } from '../../api/schedule.ts'
-import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
+import { requireCron, requireTimeZone } from '../primitives/cron-pattern.ts'
+import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
+import type { TaskScheduleOptions } from './schedule.ts'
+import type { StandardSchemaV1 } from './standard-schema.ts'
 
 /** The schedule of a task, checked when the task was defined. */
 export interface ScheduleDefinition extends Required<Omit<TaskScheduleOptions, 'cron'>> {

@@ -1,7 +1,6 @@
-import type { StoredError } from '../../api/errors.ts'
-import { inspect } from 'node:util'
-import { findNonJson, measureJson } from '../../primitives/json.ts'
-import { WaitpointError } from '../../api/errors.ts'
+import type { StoredError } from './errors.ts'
+import { findNonJson, measureJson } from '../primitives/json.ts'
+import { WaitpointError } from './errors.ts'
 
 /**
  * The JSON text of a value, or `undefined` for `undefined` (nothing to store). `subject` says what it is; with a `name`, of
@@ -29,42 +28,7 @@ export function notSerializable(value: unknown, subject: string): WaitpointError
   return new WaitpointError('ERR_NOT_SERIALIZABLE', `Cannot store ${subject}: ${where} is not JSON: ${why}`)
 }
 
-/** A frame of this package, where it is installed, or of the context that it calls a task in. */
-const OWN_FRAME = /\n +at (?:.*[\\/]node_modules[\\/]waitpoint[\\/]|AsyncLocalStorage\.run).*/g
-
-const UNSHOWABLE = 'a value that cannot be shown was thrown'
-
-/** The JSON text of anything that was thrown. Never throws itself. */
-export function errorToJson(thrown: unknown): string {
-  try {
-    return JSON.stringify(describeError(thrown))
-  } catch {
-    return JSON.stringify({ name: 'Error', message: UNSHOWABLE })
-  }
-}
-
-function describeError(thrown: unknown): StoredError {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: describeThrown(thrown) }
-  const code: unknown = 'code' in thrown ? thrown.code : undefined
-  return {
-    name: thrown.name,
-    message: thrown.message,
-    ...(typeof thrown.stack === 'string' ? { stack: ofTask(thrown.stack) } : {}),
-    ...(typeof code === 'string' ? { code } : {}),
-  }
-}
-
-/** The stack without the frames of the engine, unless there are no others. */
-function ofTask(stack: string): string {
-  const own = stack.replace(OWN_FRAME, '')
-  return own.includes('\n    at ') ? own : stack
-}
-
-function describeThrown(thrown: unknown): string {
-  return typeof thrown === 'string' ? thrown : inspect(thrown, { depth: 2, breakLength: Infinity })
-}
-
-/** The error that {@link errorToJson} stored. */
+/** The error that `errorToJson` stored. */
 export function storedError(text: string): StoredError {
   // Only errorToJson writes these texts.
   return JSON.parse(text) as StoredError
