@@ -5,23 +5,73 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import ts from 'typescript'
 
 const PAGE = 'docs/options.md'
-const TABLE = /(<!-- options (\S+) (\w+) -->\n).*?(<!-- end -->)/gs
+
+/** The heading of each table, and whose options are in it: the entry of the package, and the name that it exports. */
+const TABLES = {
+  'createEngine(options)': 'index EngineOptions',
+  'createEngine({ retention })': 'index RetentionOptions',
+  'createEngine({ streams })': 'index StreamOptions',
+  'engine.close(options)': 'index CloseOptions',
+  'task(options)': 'index TaskOptions',
+  'task({ schedule })': 'index TaskScheduleOptions',
+  'schedules.create(options)': 'index CreateScheduleOptions',
+  'schedules.update(id, change)': 'index ScheduleChange',
+  'task({ queue })': 'index TaskQueueOptions',
+  'task({ queue: { rate } })': 'index QueueRateOptions',
+  'task({ retry })': 'index RetryOptions',
+  'trigger(task, payload, options)': 'index TriggerOptions',
+  debounce: 'index DebounceOptions',
+  'runs.reschedule(run, options)': 'index RescheduleOptions',
+  'runs.list(params)': 'index ListRunsParams',
+  'runs.counts(params)': 'index CountRunsParams',
+  'idempotencyKeys.create(key, options)': 'index IdempotencyKeyOptions',
+  'wait.createToken(options)': 'index CreateTokenOptions',
+  'wait.forToken(token, options)': 'index ForTokenOptions',
+  'wait.completeToken(token, output, options)': 'index TransactionOptions',
+  'wait.listTokens(params)': 'index ListTokensParams',
+  'wait.subscribeToTokens(params)': 'index SubscribeToTokensParams',
+  'wait.countTokens(params)': 'index CountTokensParams',
+  'wait.for(options)': 'index WaitForOptions',
+  'wait.until(options)': 'index WaitUntilOptions',
+  'streams.read(run, key, options)': 'index ReadStreamOptions',
+  'createHandler(engine, options)': 'http HandlerOptions',
+  'createHandler(engine, { limits })': 'http HandlerLimits',
+  'createHandler(engine, { limits: { rate } })': 'http RateLimit',
+  'serve(engine, options)': 'http ServeOptions',
+  'createConsole(engine, options)': 'console ConsoleOptions',
+  'createClient(options)': 'client ClientOptions',
+  'sqliteStorage(options)': 'sqlite SqliteOptions',
+  'postgresStorage(options)': 'postgres PostgresOptions',
+  'createTestEngine(options)': 'testing TestEngineOptions',
+  'testClock(options)': 'testing TestClockOptions',
+  'clock.until(goal, options)': 'testing UntilOptions',
+  't.complete(token, output, options)': 'testing AnswerOptions',
+  'explore(body, options)': 'testing ExploreOptions',
+  'checkInFlight(storage, tasks, options)': 'testing CheckInFlightOptions',
+  'exportRepro(storage, runId, options)': 'testing ExportReproOptions',
+  'exploreHistory(history, tasks, options)': 'testing ExploreHistoryOptions',
+  'replayHistory(history, tasks, options)': 'testing ReplayHistoryOptions',
+  'flakyStorage(storage, options)': 'testing FlakyOptions',
+  'storageConformance(open, options)': 'testing ConformanceOptions',
+  'schedules(options)': 'fast-check SchedulesOptions',
+}
 
 const { config } = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(path))
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.')
 const page = readFileSync(PAGE, 'utf8')
-const entries = [...new Set([...page.matchAll(TABLE)].map(([, , entry]) => `src/${entry}.ts`))]
+const entries = [...new Set(Object.values(TABLES).map((table) => `src/${table.split(' ')[0]}.ts`))]
 const program = ts.createProgram(entries, options)
 const checker = program.getTypeChecker()
 
 const problems = []
 /** The heading of the table that has a row, by its text. */
 const shown = new Map()
-const text = page.replace(
-  TABLE,
-  (_all, begin, entry, name, end, offset) =>
-    `${begin}\n${tableOf(entry, name, headingBefore(offset))}\n${end}`,
-)
+const text = page
+  .split(/^(?=#)/m)
+  .map((section) => withTable(section))
+  .join('')
+for (const heading of Object.keys(TABLES))
+  if (!page.includes(` ${heading}\n`)) problems.push(`${PAGE} has no heading "${heading}"`)
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exit(1)
 
@@ -31,9 +81,15 @@ else if (text !== page) {
   process.exit(1)
 }
 
-/** The last heading before a place of the page. */
-function headingBefore(offset) {
-  return [...page.slice(0, offset).matchAll(/^#+ (.*)$/gm)].at(-1)?.[1] ?? ''
+/** A section of the page with its table, which begins with the first row, or with a line about options of other tables. */
+function withTable(section) {
+  const heading = /^#+ (.*)/.exec(section)?.[1]
+  const table = TABLES[heading]
+  if (table === undefined) return section
+  const [entry, name] = table.split(' ')
+  const [intro] = section.split(/\n(?=\| Option|As in \[)/)
+  const isLast = page.endsWith(section)
+  return `${intro}\n${tableOf(entry, name, heading)}${isLast ? '' : '\n'}`
 }
 
 /** The table of an interface that an entry of the package exports, and the options that an earlier table has. */
@@ -56,11 +112,18 @@ function tableOf(entry, name, heading) {
     } else repeated.set(before, [...(repeated.get(before) ?? []), `\`${property.name}\``])
   }
   const table = rows.length === 0 ? [] : [`| Option | Default | |\n|---|---|---|\n${rows.join('')}`]
-  const others = Array.from(
-    repeated,
-    ([before, names]) => `As in [${before}](#${anchorOf(before)}): ${names.join(', ')}.\n`,
-  )
-  return [...table, ...others].join('\n')
+  const others = Array.from(repeated, ([before, names]) => sharedWith(before, names))
+  return [...table, ...(others.length === 0 ? [] : [`As in ${others.join('; ')}.\n`])].join('\n')
+}
+
+/** Options that an earlier table has: by their names, or, where they are nearly all of it, by those that are not among them. */
+function sharedWith(heading, names) {
+  const link = `[${heading.includes('{') ? heading : heading.replace(/\(.*/, '')}](#${anchorOf(heading)})`
+  const all = [...shown].filter(([, place]) => place === heading).map(([row]) => /^\| (`\w+`)/.exec(row)?.[1])
+  const missing = all.filter((name) => !names.includes(name))
+  return missing.length > 2 || names.length < 4
+    ? `${link}: ${names.join(', ')}`
+    : `${link}: all${missing.length === 0 ? '' : ` but ${missing.join(', ')}`}`
 }
 
 /** The address of a heading on its page. */
@@ -119,6 +182,7 @@ function oneLine(about) {
   return about
     .replaceAll(/\n\n- |\n- /g, ' · ')
     .replaceAll(/\s+/g, ' ')
+    .replaceAll(/: (?:milli)?seconds, or a duration string(?=[.,])/g, '') // as its type says
     .replaceAll(/[.;] [Ss]ee `?docs\/[\w.#-]+\.md(?:#[\w-]+)?`?\./g, '.')
     .trim()
 }

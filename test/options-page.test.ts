@@ -16,9 +16,9 @@ it('docs/options.md is what the types of the options and their comments say', ()
   expect(execFileSync(process.execPath, ['scripts/options.mjs', '--check'], { encoding: 'utf8' })).toBe('')
 })
 
-/** The defaults that the table of an interface gives as a value; a sentence is none. */
-function defaultsOf(name: string): ReadonlyMap<string, unknown> {
-  const [, table = ''] = new RegExp(`<!-- options \\S+ ${name} -->(.*?)<!-- end -->`, 's').exec(PAGE) ?? []
+/** The defaults that the table of a heading gives as a value; a sentence is none. */
+function defaultsOf(heading: string): ReadonlyMap<string, unknown> {
+  const table = PAGE.split(/^#+ /m).find((section) => section.startsWith(`${heading}\n`)) ?? ''
   const rows = table.matchAll(/^\| `(\w+)`(?:: .*?)? \| `([^`|]+)`(?: \([^)|]*\))? \| /gm)
   const values = Array.from(rows, ([, option = '', text = '']) => [option, valueOf(text)] as const)
   return new Map(values)
@@ -35,11 +35,11 @@ const client = readClientOptions({ baseUrl: 'http://localhost', accessToken: 'x'
 const { historyChunks, historyBytes, ...engine } = readEngineOptions({})
 
 it.each([
-  ['EngineOptions', engine],
-  ['StreamOptions', { historyChunks, historyBytes }],
-  ['HandlerLimits', readLimits()],
-  ['SqliteOptions', readSqliteOptions({ path: 'app.db' })],
-  ['PostgresOptions', readPostgresOptions({ connectionString: 'postgres://localhost' })],
+  ['createEngine(options)', engine],
+  ['createEngine({ streams })', { historyChunks, historyBytes }],
+  ['createHandler(engine, { limits })', readLimits()],
+  ['sqliteStorage(options)', readSqliteOptions({ path: 'app.db' })],
+  ['postgresStorage(options)', readPostgresOptions({ connectionString: 'postgres://localhost' })],
 ])('the defaults of %s are those of the code', (name, actual) => {
   const said = defaultsOf(name)
   expect(said.size).toBeGreaterThan(0)
@@ -49,7 +49,7 @@ it.each([
 })
 
 it('the defaults of a client are those of the code', () => {
-  expect(defaultsOf('ClientOptions').get('timeout')).toBe(`${client.timeoutMs / 1_000}s`)
+  expect(defaultsOf('createClient(options)').get('timeout')).toBe(`${client.timeoutMs / 1_000}s`)
   const { maxAttempts, minTimeoutInMs, maxTimeoutInMs } = client.retry
   expect(PAGE).toContain(
     `${maxAttempts} attempts, from ${minTimeoutInMs} ms on, twice as long each time, at most ${maxTimeoutInMs / 1_000} s`,
@@ -59,7 +59,7 @@ it('the defaults of a client are those of the code', () => {
 it('the default deadline of a token is that of the code', async () => {
   await using own = createEngine()
   const { createdAt, timeoutAt } = await own.wait.retrieveToken(await own.wait.createToken())
-  expect(defaultsOf('CreateTokenOptions').get('timeout')).toBe(
+  expect(defaultsOf('wait.createToken(options)').get('timeout')).toBe(
     `${(timeoutAt.getTime() - createdAt.getTime()) / 60_000}m`,
   )
 })

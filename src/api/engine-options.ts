@@ -38,22 +38,21 @@ export interface EngineOptions {
    */
   readonly clock?: Clock
   /**
-   * How payloads of runs, outputs of runs and tokens, and results of `once` are stored, so that dates, maps, sets, bigints and
-   * `undefined` come back as they were: the default export of `superjson`, or an object of its shape. See
+   * How payloads of runs, outputs of runs and tokens, and results of `once` are stored, so that dates, maps and the like
+   * come back as they were: the default export of `superjson`, or an object of its shape. See
    * docs/recipes.md#values-that-are-not-json.
    *
    * @default none: they are JSON
    */
   readonly codec?: Codec
   /**
-   * Whether this engine executes runs. With `false` it triggers, completes tokens and reads, as in a web server beside
-   * workers, and engines on the same storage execute the runs.
+   * Whether this engine executes runs. With `false` it triggers, completes tokens and reads, as in a web server beside workers.
    *
    * @default `true`
    */
   readonly execute?: boolean
   /**
-   * Whether the engine keeps its process alive from its opening to its `close()`, as a worker wants it. Without it a process
+   * Whether the engine keeps its process alive from its opening to its `close()`, as a worker does. Without it a process
    * stays for runs that execute or wait and for results that are awaited. See docs/operations.md.
    *
    * @default `false`

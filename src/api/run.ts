@@ -82,8 +82,8 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
    */
   readonly delay?: Duration | Date
   /**
-   * Puts off the run that an earlier trigger with the same key has made and that has not begun, instead of making another one. Not
-   * with an `idempotencyKey`. `triggerAndWait` waits for the run that it puts off or makes.
+   * Puts off the run of an earlier trigger with its key that has not begun, instead of making another one. Not with an
+   * `idempotencyKey`. `triggerAndWait` waits for the run that it puts off or makes.
    *
    * @default none
    */
@@ -135,15 +135,15 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
   readonly concurrencyKey?: string
   /**
    * The run stands in line as if it had been triggered so many seconds earlier; later by a negative number. At most about 24
-   * days (2,147,483 s) either way. Runs that can go on come before all but a few new ones.
+   * days (2,147,483 s) either way.
    *
    * @unit seconds
    * @default `0`
    */
   readonly priority?: number
   /**
-   * Whether the idempotency key is free for this trigger if its run has failed, timed out, expired or crashed. Within one attempt
-   * a run finds the runs that it has triggered by then, however they have ended.
+   * Whether the idempotency key is free for this trigger if its run has failed, timed out, expired or crashed. Within one
+   * attempt a run finds the runs that it has triggered.
    *
    * @default `false`
    */
@@ -327,13 +327,13 @@ export interface ListRunsParams extends TagFilter {
    */
   readonly limit?: number
   /**
-   * The page after this run id.
+   * The page after this id.
    *
    * @default the first page
    */
   readonly after?: string
   /**
-   * The page before this run id. Excludes `after`.
+   * The page before this id. Excludes `after`.
    *
    * @default the first page
    */

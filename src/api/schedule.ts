@@ -20,8 +20,8 @@ export interface TaskScheduleOptions {
    * The runs for instants that were missed while no engine was there to trigger them.
    *
    * - `none`: there are none.
-   * - `last`: one, for the last instant that was missed.
-   * - `all`: one for each instant that was missed, the last thousand at most.
+   * - `last`: one, for the last of them.
+   * - `all`: one for each, the last thousand at most.
    *
    * @default `'none'`
    */

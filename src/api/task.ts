@@ -159,7 +159,7 @@ export interface TaskOptions<Payload, Output> {
   readonly onFailure?: (context: HookContext<Payload> & { readonly error: unknown }) => unknown
   /**
    * Called, once at most, when a run that has begun was canceled, to compensate for what it has done.
-   * Calls of the engine work in it, except waits, `once` and writes of streams. Its `signal` is aborted when its time is up.
+   * It may not wait, nor use `once` or write to streams.
    * An error that it throws is an `error` event. See docs/runs.md.
    *
    * @default none

@@ -29,8 +29,8 @@ export interface IdempotencyOptions {
   /**
    * How long the key stays valid, counted from its first use.
    *
-   * Choose it longer than the wait. A run that is executed again after its key has expired gets a new token, and a
-   * completion of the old one no longer reaches it. Waits in a run find their tokens again without a key.
+   * Choose it longer than the wait. A run that is executed again after its key has expired gets a new token. Waits in a
+   * run need no key for that.
    *
    * @example
    * ```ts
@@ -151,13 +151,13 @@ export interface ListTokensParams extends TagFilter {
    */
   readonly limit?: number
   /**
-   * The page after this token id.
+   * The page after this id.
    *
    * @default the first page
    */
   readonly after?: string
   /**
-   * The page before this token id. Excludes `after`.
+   * The page before this id. Excludes `after`.
    *
    * @default the first page
    */
@@ -198,49 +198,49 @@ export interface ForTokenOptions extends IdempotencyOptions {
 /** How long `wait.for` sleeps: the parts are added up. */
 export interface WaitForOptions extends IdempotencyOptions {
   /**
-   * How many seconds. All parts are added up.
+   * How many seconds.
    *
    * @unit seconds
    * @default `0`
    */
   readonly seconds?: number
   /**
-   * How many minutes. All parts are added up.
+   * How many minutes.
    *
    * @unit minutes
    * @default `0`
    */
   readonly minutes?: number
   /**
-   * How many hours. All parts are added up.
+   * How many hours.
    *
    * @unit hours
    * @default `0`
    */
   readonly hours?: number
   /**
-   * How many days. All parts are added up.
+   * How many days.
    *
    * @unit days
    * @default `0`
    */
   readonly days?: number
   /**
-   * How many weeks. All parts are added up.
+   * How many weeks.
    *
    * @unit weeks
    * @default `0`
    */
   readonly weeks?: number
   /**
-   * How many months of 30 days. All parts are added up.
+   * How many months of 30 days.
    *
    * @unit months
    * @default `0`
    */
   readonly months?: number
   /**
-   * How many years of 365 days. All parts are added up.
+   * How many years of 365 days.
    *
    * @unit years
    * @default `0`
@@ -254,7 +254,7 @@ export interface WaitForOptions extends IdempotencyOptions {
    */
   readonly name?: string
   /**
-   * Ends this wait; it rejects with the reason.
+   * Drops this wait, and only this one; it rejects with the reason.
    *
    * @default none
    */
@@ -279,7 +279,7 @@ export interface WaitUntilOptions extends IdempotencyOptions {
    */
   readonly name?: string
   /**
-   * Ends this wait; it rejects with the reason.
+   * Drops this wait, and only this one; it rejects with the reason.
    *
    * @default none
    */

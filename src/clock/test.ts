@@ -39,8 +39,8 @@ export interface BareTestClockOptions {
    */
   readonly ioGraceMs?: number | undefined
   /**
-   * Real milliseconds without a sign of life after which waiting for a time that stands still is an error: in a mode in
-   * which the test moves it, or for a promise given to `external`. Keep it below the time-out of the test runner.
+   * Real milliseconds without a sign of life after which waiting for a time that stands still is an error. Keep it below
+   * the time-out of the test runner.
    *
    * @default `3_000`
    */
@@ -54,13 +54,11 @@ export interface BareTestClockOptions {
    */
   readonly maxSteps?: number | undefined
   /**
-   * The effect of a forgotten answer: time that passes by itself (mode `auto`, `until`) reaches the deadline of a token
-   * that a run waits for, and neither the test nor the task has named its timeout.
+   * The effect of a forgotten answer: time that passes by itself reaches the deadline of a token that a run waits for, and
+   * no code has named its timeout.
    *
    * - `error`: every awaited promise ends with `ERR_STUCK`, and time does not pass.
    * - `timeout`: the token times out.
-   *
-   * Only a fixture such as `createTestEngine` knows such tokens.
    *
    * @default `'error'`
    */

@@ -26,8 +26,7 @@ export interface ConsoleOptions {
   readonly readOnly?: boolean
   /**
    * Decides for each request, in place of the login with a secret key. Return `false` to refuse with 403. It is asked for
-   * `read` with every page, and for an action when its button is drawn and when it is pressed. If it throws, the answer
-   * is 500 and nothing is shown.
+   * `read` with every page, and for an action when its button is drawn and when it is pressed.
    *
    * @default a page that asks for a secret key of the engine
    */

@@ -18,7 +18,7 @@ import { RunCheck } from './in-flight/run-check.ts'
 /** Options of `checkInFlight`; all have defaults. */
 export interface CheckInFlightOptions {
   /**
-   * The codec of the engine whose runs they are.
+   * The codec of the engine that executed the runs.
    *
    * @default none
    */

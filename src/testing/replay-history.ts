@@ -20,7 +20,7 @@ import { OpenOrders } from './history/open-orders.ts'
 /** Options of `replayHistory`; all have defaults. */
 export interface ReplayHistoryOptions {
   /**
-   * The codec of the engine that executed the run.
+   * The codec of the engine that executed the runs.
    *
    * @default none
    */

@@ -19,8 +19,8 @@ export interface ClientOptions {
   /** Where the service is reached, with the base path of its handler: the `url` of `serve()`. */
   readonly baseUrl: string
   /**
-   * A secret key, a public access token, or a function that answers a fresh one. The function is asked before a request,
-   * but a token that says when it expires is kept until then, or until the service refuses it.
+   * A secret key, a public access token, or a function that answers a fresh one. What it answers is kept until it expires,
+   * or is refused.
    */
   readonly accessToken: string | (() => string | Promise<string>)
   /**

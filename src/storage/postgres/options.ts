@@ -11,8 +11,8 @@ export interface PostgresOptions {
    */
   readonly connectionString?: string
   /**
-   * A pool of `pg`, or what `postgres(url)` of the package `postgres` answers, used together with the rest of the program and left
-   * open. Either this or `connectionString`. See `docs/postgres.md`.
+   * A pool of `pg`, or what `postgres(url)` of the package `postgres` answers, which is left open. Either this or
+   * `connectionString`. See `docs/postgres.md`.
    *
    * @default none
    */
@@ -24,9 +24,8 @@ export interface PostgresOptions {
    */
   readonly schema?: string
   /**
-   * How engines of different processes hear of each other at once: over a connection that is kept for it (`true`), over
-   * one to the address given here when `pool` goes through a pooler, or not at all (`false`), so that they look every
-   * `pollMs`.
+   * How engines of different processes hear of each other: over a connection that is kept for it, over one to the address
+   * given here when `pool` goes through a pooler, or, with `false`, by looking every `pollMs`.
    *
    * @default `true`
    */
@@ -52,8 +51,8 @@ export interface PostgresOptions {
    */
   readonly connections?: number
   /**
-   * How long the server may work on one statement, 1,000 to 3,600,000. One that takes longer is given up and made again, as
-   * with a storage that is away. Only with `connectionString`: a pool has a `statement_timeout` of its own. See `docs/postgres.md`.
+   * How long the server may work on one statement, 1,000 to 3,600,000. Only with `connectionString`: a pool has a
+   * `statement_timeout` of its own. See `docs/postgres.md`.
    *
    * @default that of the role, and of the server
    */

@@ -20,8 +20,7 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
    */
   readonly crashes?: 'never' | 'every-commit'
   /**
-   * Whether the process of an engine may stand still before a write for longer than its lease, as in a suspended machine. Another
-   * engine then takes its runs over, and what it writes when it goes on is refused.
+   * Whether the process of an engine may stand still before a write for longer than its lease, as in a suspended machine.
    *
    * @default `'never'`
    */
@@ -35,7 +34,8 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   readonly clockSkewsMs?: readonly number[]
   /**
    * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
-   * else. `lost-response`: a request over HTTP is carried out, and its response is lost. The first two are a storage that is away, as `StorageUnavailableError` says: calls of a run are made again.
+   * else. `lost-response`: a request over HTTP is carried out, and its response is lost. After the first two, calls of a
+   * run are made again.
    *
    * @default none
    */
