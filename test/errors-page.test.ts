@@ -42,7 +42,7 @@ describe('docs/errors.md', () => {
   })
 
   it.each([...sections])('says of %s when it happens and what to do', (_code, text) => {
-    expect(text).toMatch(/^\n\*\*When:\*\* \S.*\n\*\*Cure:\*\* \S.*\n$/s)
+    expect(text).toMatch(/^\n[^*\s].*\n\*\*Cure:\*\* \S.*\n$/s)
   })
 })
 
