@@ -46,6 +46,12 @@ describe('a file that is not for waitpoint', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
+  it('in a folder that does not exist is refused, and the message says so', async () => {
+    using folder = temporaryFolder()
+    await using engine = createEngine({ storage: sqliteStorage(folder.file('none/a.db')) })
+    expect(String(await rejection(engine.ready()))).toMatch(/none\/a\.db": its folder does not exist$/)
+  })
+
   it('that is no database is refused, and stays as it is', async () => {
     using folder = temporaryFolder()
     const path = folder.file('a.db')

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { afterReal, pauseReal } from '../real-timer.ts'
 import { DatabaseFile } from './database-file.ts'
 import { SqliteDatabase } from './database.ts'
@@ -53,7 +55,11 @@ export class SqliteConnection {
         break
       } catch (cause) {
         if (!isBusy(cause) || retries === OPEN_RETRIES) {
-          throw new Error(`Cannot open ${this.name}: ${sqliteMessage(cause)}`, { cause })
+          const { path } = this.#source
+          // Drivers name no folder in their errors.
+          const isLost = path !== undefined && !existsSync(dirname(path))
+          const why = isLost ? 'its folder does not exist' : sqliteMessage(cause)
+          throw new Error(`Cannot open ${this.name}: ${why}`, { cause })
         }
       }
       await pauseReal(RETRY_MS)

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { requireName, requireObject, requireOptions, requireWhole, show } from '../../primitives/require.ts'
+import { requireName, requireOptions, requireWhole, show } from '../../primitives/require.ts'
 import type { SqliteHandle } from './handle.ts'
 
 /** How a SQLite file is opened. */
@@ -39,7 +39,12 @@ export function readSqliteOptions(given: string | URL | SqliteOptions | SqliteHa
   const defaults = { synchronous: 'normal', pollMs: POLL_MS } as const
   if (typeof given === 'string' || given instanceof URL)
     return { ...defaults, path: readPath(given), handle: undefined }
-  requireObject(given, 'the argument of sqliteStorage')
+  const argument: unknown = given
+  if (typeof argument !== 'object' || argument === null) {
+    throw new TypeError(
+      `Cannot use ${show(argument)} as a SQLite database: give its path, options, or an open database`,
+    )
+  }
   if (isHandle(given)) return { ...defaults, path: undefined, handle: given }
   requireOptions(given, 'the options of sqliteStorage', NAMES)
   const { path, synchronous = defaults.synchronous, pollMs = POLL_MS } = given

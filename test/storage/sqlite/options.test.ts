@@ -29,7 +29,7 @@ describe('readSqliteOptions', () => {
     [{ path: 'a.db', synchronous: 'off' }, RangeError, 'Cannot use synchronous "off"'],
     [{ path: 'a.db', pollMs: 0 }, RangeError, 'Cannot use pollMs 0'],
     [new URL('https://example.com/a.db'), TypeError, 'it must be a file: address'],
-    [undefined, TypeError, 'it must be an object'],
+    [undefined, TypeError, 'Cannot use undefined as a SQLite database: give its path'],
   ])('refuses %j, and says why', (given, kind, message) => {
     const read = (): unknown => readSqliteOptions(given as never)
     expect(read).toThrow(kind)
