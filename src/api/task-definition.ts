@@ -246,10 +246,14 @@ export class TaskRegistry {
   #add(definition: TaskDefinition): void {
     const { id, options, queue, queueLimit, queueRate, version } = definition
     const others = this.#definitions.get(id)
-    if (others?.some((other) => other.version === version) === true) {
+    const isNamed = options.version !== undefined
+    // Two codes without a version are two tasks of one id by mistake.
+    const isSame = (other: TaskDefinition): boolean =>
+      other.version === version || (!isNamed && other.options.version === undefined)
+    if (others?.some(isSame) === true) {
       throw new WaitpointError(
         'ERR_TASK_DUPLICATE',
-        `Cannot create the engine: two tasks have the id "${id}" and the version "${version}"; give each version of a task its own`,
+        `Cannot create the engine: two tasks have the id "${id}" and ${isNamed ? `the version "${version}"` : 'no version'}; give each version of a task its own`,
       )
     }
     this.#definitions.set(id, others === undefined ? [definition] : [...others, definition])

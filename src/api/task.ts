@@ -127,8 +127,8 @@ export interface TaskOptions<Payload, Output> {
   readonly ttl?: number | string
   /**
    * The version of the code. A run keeps the version it began with. A run with unnamed waits that comes back to code of
-   * another version becomes `PENDING_VERSION`; see docs/changing-code.md. Several tasks of one id with different versions
-   * may be listed in `createEngine`: new runs begin on the first.
+   * another version becomes `PENDING_VERSION`; see docs/changing-code.md. Several tasks of one id with different versions, one
+   * of which may name none, may be listed in `createEngine`: new runs begin on the first.
    *
    * @default a digest of the text of `run`
    */

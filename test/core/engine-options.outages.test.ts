@@ -71,10 +71,14 @@ describe('createEngine', () => {
   )
 
   it('refuses two tasks with one id, and one queue with two limits', () => {
-    const twin = task({ id: 'plain', run: () => undefined })
-    expect(() => createEngine({ tasks: [plain, twin] })).toThrow(
-      expect.objectContaining({ code: 'ERR_TASK_DUPLICATE' }) as Error,
-    )
+    const twin = (version?: string): ReturnType<typeof task> =>
+      task({ id: 'plain', run: () => 'copied and changed', ...(version && { version }) })
+    const wrong = [[plain, twin()] as const, [twin('1'), twin('1')] as const]
+    for (const tasks of wrong)
+      expect(() => createEngine({ tasks })).toThrow(
+        expect.objectContaining({ code: 'ERR_TASK_DUPLICATE' }) as Error,
+      )
+    expect(() => createEngine({ tasks: [plain, twin('1')] })).not.toThrow()
     const limited = (id: string, concurrencyLimit: number): ReturnType<typeof task> =>
       task({ id, run: () => undefined, queue: { name: 'shared', concurrencyLimit } })
     expect(() => createEngine({ tasks: [limited('a', 1), limited('b', 2)] })).toThrow(/two limits/)

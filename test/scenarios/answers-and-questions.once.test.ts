@@ -172,9 +172,10 @@ describe('code that was changed while a run waits', () => {
         return `manager said ${String(answer)}`
       },
     })
-  const withQuestionInFront = (tag: string, options?: object): AnyTask =>
+  const withQuestionInFront = (tag: string, options?: object, version?: string): AnyTask =>
     task({
       id: 'pay',
+      ...(version === undefined ? {} : { version }),
       run: async () => {
         const legal = await wait.forToken(await wait.createToken({ timeout: '24h', tags: [tag] })).unwrap()
         const answer = await wait.forToken(await manager(options)).unwrap()
@@ -214,7 +215,7 @@ describe('code that was changed while a run waits', () => {
     const { engine, id, storage } = await changed(before, withQuestionInFront('legal'))
     while ((await engine.runs.retrieve(id)).status !== 'PENDING_VERSION') await turn()
     await engine.close()
-    await using back = createEngine({ tasks: [withQuestionInFront('legal'), before], storage })
+    await using back = createEngine({ tasks: [withQuestionInFront('legal', {}, '2'), before], storage })
     await back.ready()
     expect((await back.runs.poll(id)).output).toBe('manager said YES')
   })
@@ -226,7 +227,7 @@ describe('code that was changed while a run waits', () => {
     const { id } = await old.trigger(before, undefined as never)
     while ((await old.runs.retrieve(id)).status !== 'WAITING') await turn()
     await old.close()
-    await using engine = createEngine({ tasks: [withQuestionInFront('legal'), before], storage })
+    await using engine = createEngine({ tasks: [withQuestionInFront('legal', {}, '2'), before], storage })
     const { data } = await engine.wait.listTokens({ tags: 'manager' })
     await engine.wait.completeToken(data[0]?.id ?? '', 'YES')
     expect((await engine.runs.poll(id)).output).toBe('manager said YES')
