@@ -16,6 +16,12 @@ const PARTS = [
     files: ['core', 'random-programs', 'random-edits'],
   },
   {
+    what: 'cases, a tenth of them random worlds and a quarter schedules in which leases are lost',
+    variable: 'WAITPOINT_CASES',
+    usual: 40_000,
+    files: ['core', 'random-worlds', 'lost-leases'],
+  },
+  {
     what: 'random programs that are recorded and replayed',
     variable: 'WAITPOINT_CASES',
     usual: 10_000,

@@ -7,7 +7,7 @@ import {
   type Storage,
   type StorageOperation,
 } from '../../contract/storage.ts'
-import { isPromise } from '../../primitives/awaitable.ts'
+import { chain } from '../../primitives/awaitable.ts'
 import { wrapStorage } from '../storages/wrapped.ts'
 import { writtenTimeout } from '../witness/given-timeouts.ts'
 import { applicationProcess } from './current-process.ts'
@@ -50,13 +50,13 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
     const label = names.label(actor, name)
     return boundaries.call(
       { label, process, isCommit: STORAGE_CALLS[name].writes === 'records', mayFail: true, call, answered },
-      () => {
-        const answer = operation(...args)
-        if (!isPromise(answer)) told.answer = answer
-        nameWhatIsNew(name, answer, names)
-        stored(name)
-        return answer
-      },
+      () =>
+        chain(operation(...args), (answer) => {
+          told.answer = answer
+          nameWhatIsNew(name, answer, names)
+          stored(name)
+          return answer
+        }),
     )
   })
   return {
