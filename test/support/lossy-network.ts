@@ -53,7 +53,7 @@ const NEVER = new Promise<never>(() => undefined)
 
 /**
  * What late copies of are not made: the storage takes a park for that of now if the run has gone on and executes in its attempt, as
- * a fence tells attempts apart and not the moments of one. See docs/decisions/storage-away.md.
+ * a fence tells attempts apart and not the moments of one. See docs/decisions/leases-and-fences.md.
  */
 const NOT_LATE: ReadonlySet<StorageOperation> = new Set(['runs.park', 'runs.resume'])
 
