@@ -84,7 +84,7 @@ export { heartbeats, otel, waitUntil } from './adapters/sdk/process-life.ts'
 export { queue, type Queue } from './adapters/sdk/queue.ts'
 export { hostedQueues as queues } from './adapters/sdk/queues.ts'
 export type { Queues, RetrieveQueueParam } from './adapters/sdk/queues.ts'
-export type { QueueItem } from './api/queue-item.ts'
+export type { QueueItem } from './hosted/queue-item.ts'
 export { retry } from './adapters/sdk/retry.ts'
 export type { FetchRetryOptions, FetchRetryStrategy, RetryFetchRequestInit } from './adapters/sdk/retry.ts'
 export type {

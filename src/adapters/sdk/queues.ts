@@ -1,4 +1,4 @@
-import { type HostedQueueName, type QueueItem, queueItem, queueNameOf } from '../../api/queue-item.ts'
+import { type HostedQueueName, type QueueItem, queueItem, queueNameOf } from '../../hosted/queue-item.ts'
 import { knownQueues, namedQueue } from '../../core/ambient/ambient.ts'
 import { type OptionNames, requireName, requireOptions, show } from '../../primitives/require.ts'
 import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'

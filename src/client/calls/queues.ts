@@ -1,5 +1,5 @@
 import type { RetrievedQueue } from '../../api/queue.ts'
-import { hostedQueueName } from '../../api/queue-item.ts'
+import { hostedQueueName } from '../../hosted/queue-item.ts'
 import { MOST_QUEUE_LIMIT } from '../../contract/queue-limits.ts'
 import { requireName, requireWhole } from '../../primitives/require.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'

@@ -1,5 +1,5 @@
 import type { RetrievedQueue } from '../../api/queue.ts'
-import { queueNameOf } from '../../api/queue-item.ts'
+import { queueNameOf } from '../../hosted/queue-item.ts'
 import { defined } from '../../primitives/defined.ts'
 import type { WireRecord } from './record.ts'
 

@@ -1,5 +1,5 @@
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
-import { queueItem, queueNameOf } from '../../api/queue-item.ts'
+import { queueItem, queueNameOf } from '../../hosted/queue-item.ts'
 import { MOST_QUEUE_LIMIT } from '../../contract/queue-limits.ts'
 import {
   LIST_QUEUES_ADDRESS,

@@ -1,4 +1,4 @@
-import type { RetrievedQueue } from './queue.ts'
+import type { RetrievedQueue } from '../api/queue.ts'
 
 /** A queue as the hosted service shows it. */
 export interface QueueItem {
