@@ -1,8 +1,5 @@
 import type { QueueHandle } from '../api/queue.ts'
 import { MOST_QUEUE_LIMIT } from '../contract/queue-limits.ts'
-import { storeReplay } from '../core/namespaces/runs.ts'
-import { timeOutToken } from '../core/namespaces/time-out-token.ts'
-import { readRun } from '../core/reading/run-changes.ts'
 import { boundJson } from '../http/requests/bounded-parts.ts'
 import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
@@ -28,8 +25,8 @@ export async function cancelRun(visit: Visit, id: string): Promise<Acted> {
 /** Stores a new run with the payload of another one, for whichever engine knows its task. */
 export async function replayRun(visit: Visit, id: string): Promise<Acted> {
   await enter(visit, 'replay')
-  const { record } = await storeReplay(visit.kernel, await readRun(visit.kernel, id))
-  return { location: placeOf(visit, 'runs', record.id) }
+  const replay = await visit.inside.runs.replay(id)
+  return { location: placeOf(visit, 'runs', replay.id) }
 }
 
 /** Stores a new run like another one, with another payload. */
@@ -39,10 +36,8 @@ export async function triggerLikeRun(visit: Visit, id: string): Promise<Acted> {
   const read = readJson(typed)
   if ('problem' in read)
     return { status: 422, page: await runPage(visit, id, { typed, problem: read.problem }) }
-  const original = await readRun(visit.kernel, id)
-  const like = { ...original, payloadJson: JSON.stringify(read.value) }
-  const { record } = await storeReplay(visit.kernel, like)
-  return { location: placeOf(visit, 'runs', record.id) }
+  const like = await visit.inside.runs.replay(id, { payload: read.value })
+  return { location: placeOf(visit, 'runs', like.id) }
 }
 
 /** Completes a token. An answer that comes second is told so. */
@@ -58,9 +53,9 @@ export async function completeToken(visit: Visit, id: string): Promise<Acted> {
 /** Makes a token time out now. One that was settled meanwhile stays as it is, and its page tells how. */
 export async function timeOut(visit: Visit, id: string): Promise<Acted> {
   await enter(visit, 'complete')
-  if (visit.kernel.host.storage.timesOut !== true)
+  if (visit.inside.host.storage.timesOut !== true)
     throw new Refused(409, 'This storage cannot make a token time out before its deadline.')
-  const timedOut = await timeOutToken(visit.kernel, id)
+  const timedOut = await visit.inside.runs.timeOut(id)
   return timedOut
     ? { location: placeOf(visit, 'tokens', id) }
     : answered(visit, id, { kind: 'lost time-out', typed: '' })
@@ -69,7 +64,7 @@ export async function timeOut(visit: Visit, id: string): Promise<Acted> {
 /** Pauses or resumes a queue, or changes its limit. */
 export async function setQueue(visit: Visit): Promise<Acted> {
   const form = await enter(visit, 'queue')
-  if (visit.kernel.host.storage.queues === undefined)
+  if (visit.inside.host.storage.queues === undefined)
     throw new Refused(409, 'This storage keeps nothing of queues.')
   // Not in the path, as a name may hold slashes and dots.
   const name = visit.url.searchParams.get('queue') ?? ''

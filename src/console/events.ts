@@ -1,6 +1,5 @@
-import type { Kernel } from '../core/kernel.ts'
-import { OTHERS_TOPIC, RUNS_TOPIC } from '../core/changes/publisher.ts'
-import { streamsTopic } from '../core/streams/channel.ts'
+import type { Engine } from '../core/engine.ts'
+import type { Inside } from '../core/inside.ts'
 import type { Connection } from '../http/live-request.ts'
 import { Refused } from './refused.ts'
 
@@ -13,11 +12,13 @@ const BEAT_MS = 15_000
 
 /** Tells pages that something has changed, as server-sent events. A page that leaves stops costing. */
 export class ChangeEvents {
-  readonly #kernel: Kernel
+  readonly #engine: Pick<Engine, 'on'>
+  readonly #inside: Inside
   #open = 0
 
-  constructor(kernel: Kernel) {
-    this.#kernel = kernel
+  constructor(engine: Pick<Engine, 'on'>, inside: Inside) {
+    this.#engine = engine
+    this.#inside = inside
   }
 
   /** Changes of one run and its streams; without it of all runs and tokens of this engine. Ends with the session. */
@@ -50,7 +51,7 @@ export class ChangeEvents {
     controller: ReadableStreamDefaultController<Uint8Array>,
     { runId, isOver }: { readonly runId: string | undefined; readonly isOver: () => boolean },
   ): () => void {
-    const { host } = this.#kernel
+    const { host } = this.#inside
     const encoder = new TextEncoder()
     let isClosed = false
     let cancelTimer = (): void => undefined
@@ -94,12 +95,9 @@ export class ChangeEvents {
 
   /** Tells of changes, and of the end of the engine. */
   #watch(runId: string | undefined, changed: () => void, closed: () => void): () => void {
-    const { watchers, events } = this.#kernel
-    const watcher =
-      runId === undefined
-        ? watchers.watch(RUNS_TOPIC, OTHERS_TOPIC)
-        : watchers.watchStreams(runId, streamsTopic(runId))
-    const unsubscribe = events.on('token', changed)
+    const { news } = this.#inside
+    const watcher = runId === undefined ? news.watchLists() : news.watchStreams(runId)
+    const unsubscribe = this.#engine.on('token', changed)
     const next = (): void => {
       watcher.changed().then(() => {
         changed()

@@ -1,6 +1,5 @@
-import { type Engine, kernelOf } from '../core/engine.ts'
-import { outsideRuns } from '../core/attempt/attempt.ts'
-import type { Kernel } from '../core/kernel.ts'
+import type { Engine } from '../core/engine.ts'
+import { type Inside, inside, outsideRuns } from '../core/inside.ts'
 import { type Connection, LiveRequest } from '../http/live-request.ts'
 import { isReading } from '../http/access/gate.ts'
 import { Refusal } from '../http/refusal.ts'
@@ -66,12 +65,12 @@ export function createConsoleAnswer(
   engine: Engine,
   options: ConsoleOptions,
 ): (request: Request, connection?: Connection) => Promise<Response> {
-  const kernel = kernelOf(engine)
-  const pages = new Pages(engine, kernel, readConsoleOptions(options, kernel))
+  const door = inside(engine)
+  const pages = new Pages(engine, door, readConsoleOptions(options, door))
   return (request, connection) =>
     outsideRuns(async () => {
       requireRequest(request)
-      const live = new LiveRequest(kernel.host, `${request.method} a page of the console`, connection)
+      const live = new LiveRequest(door.host, `${request.method} a page of the console`, connection)
       try {
         return await pages.answer(request, connection)
       } finally {
@@ -106,7 +105,7 @@ const PAGES: ReadonlyMap<string, (visit: Visit) => Promise<PageContent>> = new M
 
 class Pages {
   readonly #engine: Engine
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #settings: ConsoleSettings
   readonly #sessions: Sessions
   readonly #events: ChangeEvents
@@ -114,12 +113,12 @@ class Pages {
   readonly #knownAttempts = new KeyAttempts()
   readonly #attempts = new KeyAttempts()
 
-  constructor(engine: Engine, kernel: Kernel, settings: ConsoleSettings) {
+  constructor(engine: Engine, inside: Inside, settings: ConsoleSettings) {
     this.#engine = engine
-    this.#kernel = kernel
+    this.#inside = inside
     this.#settings = settings
-    this.#sessions = new Sessions(kernel, settings)
-    this.#events = new ChangeEvents(kernel)
+    this.#sessions = new Sessions(inside, settings)
+    this.#events = new ChangeEvents(engine, inside)
   }
 
   async answer(request: Request, connection: Connection | undefined): Promise<Response> {
@@ -139,14 +138,14 @@ class Pages {
     if (rest.length > 0) throw notFound()
     const file = id === undefined ? pageFiles().get(section) : undefined
     if (file !== undefined) return fileAnswer(url, file)
-    await this.#kernel.open(isReading(request))
+    await this.#inside.open(isReading(request))
     if (section === 'login' && id === undefined && this.#settings.authorize === undefined)
       return request.method === 'POST' ? this.#logIn(request, url) : this.#askForKey(request, url)
     const entrance = await this.#enter(request, url)
     if ('refusal' in entrance) return entrance.refusal
     const { session } = entrance
-    const visit = { engine: this.#engine, kernel: this.#kernel, request, url, session } as const
-    const whole: Visit = { ...visit, now: this.#kernel.host.now(), settings: this.#settings }
+    const visit = { engine: this.#engine, inside: this.#inside, request, url, session } as const
+    const whole: Visit = { ...visit, now: this.#inside.host.now(), settings: this.#settings }
     const answer =
       request.method === 'POST'
         ? await this.#act(whole, { section, id, action })
@@ -179,7 +178,7 @@ class Pages {
       return this.#page(loginPage(this.#settings.basePath, { next }), 200)
     // A link that is clicked again by its user stays as it is.
     if (this.#sessions.read(request)?.isLoggedIn === true) return redirect(next)
-    if (await useLoginLink(this.#kernel, link)) return this.#loggedIn(request, next)
+    if (await useLoginLink(this.#inside, link)) return this.#loggedIn(request, next)
     const problem = 'This link was used before, or its time is over. Log in with the key.'
     return this.#page(loginPage(this.#settings.basePath, { next, problem }), 401)
   }
@@ -195,7 +194,7 @@ class Pages {
     const refused = this.#pause(attempts, next)
     if (refused !== undefined) return refused
     if (!this.#sessions.isSecretKey(form.get('key') ?? '')) {
-      attempts.wrong(this.#kernel.host.now())
+      attempts.wrong(this.#inside.host.now())
       const problem = 'This is no secret key of the engine.'
       return this.#page(loginPage(this.#settings.basePath, { next, problem }), 401)
     }
@@ -210,7 +209,7 @@ class Pages {
 
   /** The answer while no key is looked at. */
   #pause(attempts: KeyAttempts, next: string): Response | undefined {
-    const seconds = Math.ceil(attempts.pauseMs(this.#kernel.host.now()) / 1_000)
+    const seconds = Math.ceil(attempts.pauseMs(this.#inside.host.now()) / 1_000)
     if (seconds === 0) return undefined
     const problem = `There were too many wrong keys. Try again in ${seconds} s.`
     const answer = this.#page(loginPage(this.#settings.basePath, { next, problem }), 429)
@@ -242,12 +241,12 @@ class Pages {
       case 'tokens/:id':
         return this.#page(await tokenPage(visit, id ?? ''), 200, visit)
       case 'events': {
-        const endsAt = this.#kernel.host.now() + this.#settings.sessionMs
+        const endsAt = this.#inside.host.now() + this.#settings.sessionMs
         const answer = this.#events.respond(visit.request, {
           runId: filterOf(visit, 'run'),
           connection,
           isOver: () =>
-            this.#kernel.host.now() >= endsAt ||
+            this.#inside.host.now() >= endsAt ||
             (visit.session.isLoggedIn && this.#sessions.read(visit.request) === undefined),
         })
         return secured(answer)
@@ -307,13 +306,13 @@ class Pages {
   #page(content: PageContent, status: number, visit?: Visit): Response {
     const { basePath, isReadOnly, authorize } = this.#settings
     const token = authorize === undefined && visit !== undefined ? { formToken: visit.session.formToken } : {}
-    const text = documentOf(content, { base: basePath, now: this.#kernel.host.now(), isReadOnly, ...token })
+    const text = documentOf(content, { base: basePath, now: this.#inside.host.now(), isReadOnly, ...token })
     return secured(new Response(text, { status, headers: { 'content-type': 'text/html; charset=utf-8' } }))
   }
 
   #problem(request: Request, thrown: unknown): Response {
     const refused = refusedOf(thrown)
-    if (refused.status === 500) this.#kernel.events.error(thrown)
+    if (refused.status === 500) this.#inside.report(thrown)
     const answer = this.#page(
       problemPage(this.#settings.basePath, { message: refused.message, advice: refused.advice }),
       refused.status,

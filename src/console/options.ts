@@ -1,4 +1,4 @@
-import type { Kernel } from '../core/kernel.ts'
+import type { Inside } from '../core/inside.ts'
 import { readBasePath } from '../http/create-handler.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireFlag, requireFunction, requireOptions } from '../primitives/require.ts'
@@ -59,7 +59,7 @@ const NAMES: OptionNames<ConsoleOptions> = {
  *
  * @throws TypeError or RangeError for options that cannot be used, and if nothing says who may enter.
  */
-export function readConsoleOptions(options: ConsoleOptions, { credentials }: Kernel): ConsoleSettings {
+export function readConsoleOptions(options: ConsoleOptions, { credentials }: Inside): ConsoleSettings {
   requireOptions(options, 'the options of createConsole', NAMES)
   const { basePath, readOnly: isReadOnly = false, authorize, sessionLength = '12h' } = options
   requireFlag(isReadOnly, 'readOnly')

@@ -1,8 +1,7 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { Page, RunFilter, TokenFilter, TokenRead } from '../contract/storage.ts'
 import { runNotFound, tokenNotFound } from '../api/not-found.ts'
-import { GET_RUN, GET_TOKEN, LIST_RUNS, LIST_TOKENS } from '../core/host/storage-calls.ts'
-import type { Kernel } from '../core/kernel.ts'
+import type { Inside } from '../core/inside.ts'
 
 /** So many records are on one page. */
 const PAGE_SIZE = 50
@@ -22,20 +21,20 @@ export interface RunsPage extends Page<RunRecord> {
 }
 
 /** A run as it is stored. */
-export async function runRecord(kernel: Kernel, id: string): Promise<RunRecord> {
-  const record = await kernel.read(() => kernel.asked(GET_RUN, id))
+export async function runRecord(inside: Inside, id: string): Promise<RunRecord> {
+  const record = await inside.read(() => inside.host.storage.runs.get(id))
   if (record === undefined) throw runNotFound(id)
   return record
 }
 
 /** A page of runs. */
 export async function runRecords(
-  kernel: Kernel,
+  inside: Inside,
   { queue, ...filter }: RunFilter & { readonly queue?: string | undefined },
   cursors: Cursors,
 ): Promise<RunsPage> {
   const list = (limit: number, { after, before }: Cursors): Promise<Page<RunRecord>> =>
-    kernel.read(() => kernel.asked(LIST_RUNS, { filter, page: { limit, after, before } }))
+    inside.read(() => inside.host.storage.runs.list(filter, { limit, after, before }))
   if (queue === undefined) return list(PAGE_SIZE, cursors)
   const records: RunRecord[] = []
   let lookedThrough = 0
@@ -55,26 +54,26 @@ export async function runRecords(
 }
 
 /** A token as it is stored, settled if its deadline has passed; with so many of the runs that wait for it. */
-export async function storedToken(kernel: Kernel, id: string, waiters?: number): Promise<TokenRead> {
-  const found = await kernel.read(() => kernel.asked(GET_TOKEN, { id, now: kernel.host.now(), waiters }))
+export async function storedToken(inside: Inside, id: string, waiters?: number): Promise<TokenRead> {
+  const { host, news } = inside
+  const found = await inside.read(() =>
+    host.storage.tokens.get(id, host.now(), waiters === undefined ? undefined : { waiters }),
+  )
   if (found?.record.kind !== 'MANUAL') throw tokenNotFound(id)
-  if (found.settledNow) kernel.publisher.token(found.record)
+  if (found.settledNow) news.tokenSettled(found.record)
   return found
 }
 
 /** A page of tokens. */
 export async function tokenRecords(
-  kernel: Kernel,
+  inside: Inside,
   filter: Omit<TokenFilter, 'kind'>,
   { after, before }: Cursors,
 ): Promise<Page<TokenRecord>> {
-  const page = await kernel.read(() =>
-    kernel.asked(LIST_TOKENS, {
-      filter: { kind: 'MANUAL', ...filter },
-      page: { limit: PAGE_SIZE, after, before },
-      now: kernel.host.now(),
-    }),
+  const { host, news } = inside
+  const page = await inside.read(() =>
+    host.storage.tokens.list({ kind: 'MANUAL', ...filter }, { limit: PAGE_SIZE, after, before }, host.now()),
   )
-  for (const record of page.settled) kernel.publisher.token(record)
+  for (const record of page.settled) news.tokenSettled(record)
   return page
 }

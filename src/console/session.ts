@@ -1,4 +1,4 @@
-import type { Kernel } from '../core/kernel.ts'
+import type { Inside } from '../core/inside.ts'
 import { SpentTokens } from '../http/access/spent-tokens.ts'
 import { areEqualSecrets } from '../http/access/equal-secrets.ts'
 import { hmacSha256 } from '../primitives/digest.ts'
@@ -25,17 +25,17 @@ type Kind = 'key' | 'visit'
 
 /** Sessions are signed, not stored: each engine with the same keys knows them, and a key that is taken away ends them. */
 export class Sessions {
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #basePath: string
   readonly #lengthMs: number
   /** Those that were ended before their time, in the memory of this process. */
   readonly #ended = new SpentTokens()
 
   constructor(
-    kernel: Kernel,
+    inside: Inside,
     { basePath, sessionMs }: { readonly basePath: string; readonly sessionMs: number },
   ) {
-    this.#kernel = kernel
+    this.#inside = inside
     this.#basePath = basePath
     this.#lengthMs = sessionMs
   }
@@ -50,13 +50,13 @@ export class Sessions {
 
   /** A login, for a request that carried one of the secret keys; or a visit, for one that needs none. */
   begin(request: Request, kind: Kind): Session {
-    const signed = signText(this.#kernel, { kind, lengthMs: this.#lengthMs })
+    const signed = signText(this.#inside, { kind, lengthMs: this.#lengthMs })
     return { ...sessionOf(signed), cookie: this.#cookie(request, signed.value, this.#lengthMs) }
   }
 
   /** Ends the session of a request, for copies of its cookie too; answers the cookie that takes it away. */
   end(request: Request): string {
-    const now = this.#kernel.host.now()
+    const now = this.#inside.host.now()
     for (const { nonce } of this.#signedCookies(request, COOKIE))
       if (!this.#ended.has(nonce)) this.#ended.spend(nonce, { expiresAt: now + this.#lengthMs, now })
     return this.#cookie(request, '', 0)
@@ -64,7 +64,7 @@ export class Sessions {
 
   /** The cookie of a browser that has logged in, which stays when the session has ended. It opens nothing. */
   known(request: Request): string {
-    const { value } = signText(this.#kernel, { kind: 'known', lengthMs: KNOWN_MS })
+    const { value } = signText(this.#inside, { kind: 'known', lengthMs: KNOWN_MS })
     return cookieOf(request, `${KNOWN_COOKIE}=${value}; Path=${this.#basePath}/login`, KNOWN_MS)
   }
 
@@ -75,7 +75,7 @@ export class Sessions {
 
   /** Whether a text is one of the secret keys of the engine. All are compared, so that the time tells nothing. */
   isSecretKey(text: string): boolean {
-    return this.#kernel.credentials.secretKeys.map((key) => areEqualSecrets(text, key)).includes(true)
+    return this.#inside.credentials.secretKeys.map((key) => areEqualSecrets(text, key)).includes(true)
   }
 
   /** The cookie of a session, for all pages. */
@@ -91,7 +91,7 @@ export class Sessions {
         .filter(([given]) => given === name)
         // Each is compared with what each key signs.
         .slice(0, MOST_COOKIES)
-        .map(([, value = '']) => readSignedText(this.#kernel, value))
+        .map(([, value = '']) => readSignedText(this.#inside, value))
         .filter((signed) => signed !== undefined)
     )
   }

@@ -1,4 +1,4 @@
-import type { Kernel } from '../core/kernel.ts'
+import type { Inside } from '../core/inside.ts'
 import { areEqualSecrets } from '../http/access/equal-secrets.ts'
 import { hmacSha256 } from '../primitives/digest.ts'
 
@@ -18,7 +18,7 @@ export interface SignedText {
 
 /** Signs a text that is good for a while. Nothing is stored: each engine with this key knows it. */
 export function signText(
-  { host, credentials }: Kernel,
+  { host, credentials }: Inside,
   { kind, lengthMs }: { readonly kind: SignedKind; readonly lengthMs: number },
 ): SignedText {
   const nonce = Buffer.from(host.random.bytes(16)).toString('base64url')
@@ -28,7 +28,7 @@ export function signText(
 }
 
 /** Reads a signed text. One that is forged, or that has ended, is none. */
-export function readSignedText({ host, credentials }: Kernel, value: string): SignedText | undefined {
+export function readSignedText({ host, credentials }: Inside, value: string): SignedText | undefined {
   const [kind = '', end = '', nonce = '', presented = '', ...rest] = value.split('.')
   if (!isKind(kind) || rest.length > 0) return undefined
   const content = `${kind}.${end}.${nonce}`

@@ -1,5 +1,5 @@
 import type { Engine } from '../core/engine.ts'
-import type { Kernel } from '../core/kernel.ts'
+import type { Inside } from '../core/inside.ts'
 import { html, type Html } from './html.ts'
 import type { ConsoleAction, ConsoleSettings } from './options.ts'
 import type { Session } from './session.ts'
@@ -7,7 +7,7 @@ import type { Session } from './session.ts'
 /** One request for a page, and what its page is made of. */
 export interface Visit {
   readonly engine: Engine
-  readonly kernel: Kernel
+  readonly inside: Inside
   readonly request: Request
   readonly url: URL
   readonly now: number

@@ -34,7 +34,6 @@ export const CALLS: Readonly<Record<string, string>> = {
   once: 'once',
   forToken: 'wait.forToken',
 }
-const KINDS: readonly string[] = Object.keys(CALLS)
 
 /**
  * The key of a question: of this attempt of the policy, so that a retry asks anew. `told`: which answers it comes after, see
@@ -64,9 +63,12 @@ const NAME = 'name'
 
 /** The kind in the second part of the key of a named wait, and what that tells. What only tells has no kind. */
 function nameParts(part: string): { readonly kind: string | undefined; readonly told: string | undefined } {
-  const [, ...rest] = part.split(',')
-  const kind = KINDS.find((one) => one === rest[0])
-  return { kind, told: rest.slice(kind === undefined ? 0 : 1).join(',') || undefined }
+  const [, first = '', ...more] = part.split(',')
+  const isKind = Object.hasOwn(CALLS, first)
+  return {
+    kind: isKind ? first : undefined,
+    told: (isKind ? more : [first, ...more]).join(',') || undefined,
+  }
 }
 
 /** What keys of both kinds tell of the answers before them, those of this attempt of the policy. */

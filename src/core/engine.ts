@@ -12,7 +12,7 @@ import { readEngineOptions } from '../api/engine-options.ts'
 import type { EnginePorts } from './host/host.ts'
 import { Host } from './host/host.ts'
 import { STORED_VALUES, type Values } from '../api/values.ts'
-import { Kernel } from './kernel.ts'
+import { type ClassOf, Kernel } from './kernel.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
 import { EngineQueue } from './namespaces/queue-handle.ts'
@@ -170,20 +170,24 @@ export function passFor(facade: Engine, engine: () => Engine): void {
 }
 
 /** Creates an engine on given ports. */
-export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engine {
+export function createEngineOn(
+  ports: EnginePorts,
+  options: EngineOptions,
+  classOf: ClassOf = (part) => part,
+): Engine {
   const settings = readEngineOptions(options)
-  const kernel = new Kernel(new Host(ports), settings)
-  const namespaces = namespacesOf(kernel)
+  const kernel = new Kernel(new Host(ports), settings, classOf)
+  const namespaces = namespacesOf(kernel, classOf)
   kernel.attach(namespaces, toolsOf(namespaces), settings.execute ? namespaces.schedules : undefined)
   return new TaskEngine(kernel)
 }
 
 type OwnNamespaces = EngineNamespaces & { readonly schedules: EngineSchedules }
 
-function namespacesOf(kernel: Kernel): OwnNamespaces {
-  const effects = new OnceEffects(kernel)
+function namespacesOf(kernel: Kernel, classOf: ClassOf): OwnNamespaces {
+  const effects = new (classOf(OnceEffects))(kernel)
   const { values } = kernel
-  const valued = valueNamespaces(kernel, values)
+  const valued = valueNamespaces(kernel, values, classOf)
   const namespaces: OwnNamespaces = {
     once: (key, effect) => effects.run(key, effect),
     ...valued,
@@ -199,18 +203,19 @@ function namespacesOf(kernel: Kernel): OwnNamespaces {
     schedules: new EngineSchedules(kernel, (id, run) => valued.tasks.store(id, run)),
   }
   if (values === STORED_VALUES) return namespaces
-  return { ...namespaces, stored: { ...namespaces, ...valueNamespaces(kernel, STORED_VALUES) } }
+  return { ...namespaces, stored: { ...namespaces, ...valueNamespaces(kernel, STORED_VALUES, classOf) } }
 }
 
 /** The namespaces that take and answer values. */
 function valueNamespaces(
   kernel: Kernel,
   values: Values,
+  classOf: ClassOf,
 ): { readonly wait: EngineWait; readonly runs: EngineRuns; readonly tasks: EngineTasks } {
   return {
-    wait: new EngineWait(kernel, values),
+    wait: new (classOf(EngineWait))(kernel, values),
     runs: new EngineRuns(kernel, values),
-    tasks: new EngineTasks(kernel, values),
+    tasks: new (classOf(EngineTasks))(kernel, values),
   }
 }
 

@@ -42,6 +42,9 @@ interface Schedules {
   look(): void
 }
 
+/** The class that a part is made by: its own, or, in an engine that is observed, one below it. See `observed.ts`. */
+export type ClassOf = <Part extends new (...args: never) => unknown>(part: Part) => Part
+
 /**
  * The inside of one engine: its parts, from the lowest to the highest. Each calls those below it, which it names in its file; what has
  * happened it tells those above by `upcalls`.
@@ -80,7 +83,7 @@ export class Kernel extends Door {
   readonly #keepAlive: boolean
   #release: ReleaseHold | undefined
 
-  constructor(host: Host, settings: EngineSettings) {
+  constructor(host: Host, settings: EngineSettings, classOf: ClassOf) {
     super()
     this.host = host
     this.#keepAlive = settings.keepAlive
@@ -93,13 +96,13 @@ export class Kernel extends Door {
     this.breath = new Breath(host)
     this.outage = new Outage(this, settings)
     this.ticker = new Ticker(this, settings)
-    this.watchers = new Watchers()
+    this.watchers = new (classOf(Watchers))()
     this.events = new EventQueue(this)
     this.logs = new Logs(this)
     this.retention = new Retention(this, settings.retention)
     this.publisher = new Publisher(this)
     this.slots = new Slots(this, settings)
-    this.waitpoints = new Waitpoints(this)
+    this.waitpoints = new (classOf(Waitpoints))(this)
     this.streams = new RunStreams(this, { chunks: settings.historyChunks, bytes: settings.historyBytes })
     this.effects = new Effects(host)
     this.delayed = new DelayedRuns(this)

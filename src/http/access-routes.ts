@@ -55,7 +55,7 @@ const routes: readonly Route<RouteContext>[] = [
       body: { required: true, content: json(named('CreatePublicToken')) },
       answers: { 200: { description: 'The access token.', content: json(object({ token: TEXT })) } },
     },
-    ({ limits, kernel: { credentials, host } }) =>
+    ({ limits, inside: { credentials, host } }) =>
       async (c) => {
         const body = await readJsonObject(c.req.raw, limits.otherBytes)
         const asked = await refusingWrongInput(async () => readAccessTokenBody(body, host.now()))

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Host } from '../core/host/host.ts'
+import type { Inside } from '../core/inside.ts'
 import type { Connection } from './live-request.ts'
 
 /** The time that a closing server gives clients to receive their answers. */
@@ -9,14 +9,14 @@ const LINGER_MS = 30_000
 /** The open connections of a server. `server.close()` of Node alone would wait until the last client disconnects. */
 export class Connections {
   readonly #server: Server
-  readonly #host: Host
+  readonly #host: Inside['host']
   readonly #sockets = new Set<Socket>()
   readonly #requests = new Set<IncomingMessage>()
   /** Requests whose answers may take forever: a closing server does not wait for them. */
   readonly #outlasting = new WeakSet<object>()
   #isClosing = false
 
-  constructor(server: Server, host: Host) {
+  constructor(server: Server, host: Inside['host']) {
     this.#server = server
     this.#host = host
     // Node treats a connection as idle when its answer is produced but not yet sent, and would cut it in the middle.

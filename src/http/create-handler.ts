@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
-import { type Engine, kernelOf } from '../core/engine.ts'
-import { outsideRuns } from '../core/attempt/attempt.ts'
+import type { Engine } from '../core/engine.ts'
+import { inside, outsideRuns } from '../core/inside.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
 import { BatchStore } from './batches/store.ts'
-import { Breath } from '../core/host/breath.ts'
 import { Gate } from './access/gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
 import { type Connection, connectionOf, LiveRequest } from './live-request.ts'
@@ -68,25 +67,25 @@ export function createAnswer(
   engine: Engine,
   options: HandlerOptions,
 ): (request: Request, connection?: Connection) => Promise<Response> {
-  const kernel = kernelOf(engine)
+  const door = inside(engine)
   requireOptions(options, 'the options of createHandler', NAMES)
   const limits = readLimits(options.limits)
-  const { host, events } = kernel
+  const { host } = door
 
   const refuse = (thrown: unknown): Refusal => {
     const refusal = refusalOf(thrown)
-    if (refusal.status === 500) events.error(thrown)
+    if (refusal.status === 500) door.report(thrown)
     return refusal
   }
 
   const app = new Hono()
-  const gate = new Gate(kernel, limits)
-  const batches = new BatchStore(kernel)
-  const turns = new Breath(host, AT_ONCE)
-  const stored = kernel.namespaces.stored ?? engine
+  const gate = new Gate(door, limits)
+  const batches = new BatchStore(door)
+  const turns = door.turns(AT_ONCE)
+  const stored = door.stored ?? engine
   app.route(
     readBasePath(options.basePath),
-    createRoutes({ engine, stored, kernel, gate, limits, batches, turns }),
+    createRoutes({ engine, stored, inside: door, gate, limits, batches, turns }),
   )
   app.notFound(() => {
     throw new Refusal(404, 'Not found')

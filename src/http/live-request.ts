@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import type { ReleaseHold } from '../contract/clock.ts'
-import type { Host } from '../core/host/host.ts'
-import type { Kernel } from '../core/kernel.ts'
+import type { Inside } from '../core/inside.ts'
 import { refusalOf } from './refusal.ts'
 
 /** The connection of a request, as far as the answer can affect it. */
@@ -27,12 +26,12 @@ export function connectionOf(request: Request): Connection | undefined {
 
 /** A request that is being answered. Meanwhile a test clock does not move time, except in `pause`. */
 export class LiveRequest {
-  readonly #host: Host
+  readonly #host: Inside['host']
   readonly #what: string
   readonly #connection: Connection | undefined
   #release: ReleaseHold | undefined
 
-  constructor(host: Host, what: string, connection: Connection | undefined) {
+  constructor(host: Inside['host'], what: string, connection: Connection | undefined) {
     this.#host = host
     this.#what = what
     this.#connection = connection
@@ -67,8 +66,8 @@ export class LiveRequest {
   }
 
   /** Ends an answer that fails in its middle. Returns false if the host gave no connection to cut. */
-  breakOff(error: unknown, { events }: Pick<Kernel, 'events'>): boolean {
-    if (refusalOf(error).status === 500) events.error(error)
+  breakOff(error: unknown, inside: Pick<Inside, 'report'>): boolean {
+    if (refusalOf(error).status === 500) inside.report(error)
     this.#connection?.cut()
     return this.#connection !== undefined
   }

@@ -1,7 +1,6 @@
 import type { Engine } from '../core/engine.ts'
-import type { Kernel } from '../core/kernel.ts'
+import type { Inside, Turns } from '../core/inside.ts'
 import type { BatchStore } from './batches/store.ts'
-import type { Breath } from '../core/host/breath.ts'
 import type { Gate } from './access/gate.ts'
 import type { Limits } from './limits.ts'
 
@@ -10,9 +9,9 @@ export interface RouteContext {
   readonly engine: Engine
   /** The engine's namespaces with values as they are stored: answers show their JSON, or pass their notes on. */
   readonly stored: Pick<Engine, 'runs' | 'tasks' | 'wait'>
-  readonly kernel: Kernel
+  readonly inside: Inside
   readonly gate: Gate
   readonly limits: Limits
   readonly batches: BatchStore
-  readonly turns: Breath
+  readonly turns: Turns
 }

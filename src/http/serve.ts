@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { type Engine, kernelOf } from '../core/engine.ts'
+import type { Engine } from '../core/engine.ts'
+import { inside } from '../core/inside.ts'
 import { WaitpointError } from '../api/errors.ts'
 import type { ConsoleOptions } from '../console/options.ts'
 import {
@@ -83,7 +84,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
     option: consoleOption,
     path: `${readBasePath(options.basePath)}/console`,
   })
-  const { credentials, host, events } = kernelOf(engine)
+  const door = inside(engine)
   // The globals stay as they are: the process belongs to the application.
   const listener = getRequestListener((request, { incoming }) => answer(request, connections.of(incoming)), {
     hostname,
@@ -92,12 +93,12 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   })
   // The adapter answers its own failures.
   const server = createServer((request, response) => void listener(request, response))
-  const connections = new Connections(server, host)
+  const connections = new Connections(server, door.host)
   const actualPort = await listen(server, { port, hostname })
-  server.on('error', (error) => events.error(error))
+  server.on('error', (error) => door.report(error))
 
   const url = `http://${reachable(hostname)}:${actualPort}${readBasePath(options.basePath)}`
-  const forgetUrl = credentials.listensOn(url)
+  const forgetUrl = door.credentials.listensOn(url)
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
     forgetUrl()

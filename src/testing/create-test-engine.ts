@@ -2,9 +2,9 @@ import { requireSeed, seededRandom } from '../clock/seeded-random.ts'
 import { watchStalls } from '../clock/stall-watch.ts'
 import type { TestClock } from '../clock/test.ts'
 import type { Storage } from '../contract/storage.ts'
-import { createEngineOn, type Engine, kernelOf } from '../core/engine.ts'
+import type { Engine } from '../core/engine.ts'
+import { createObservedEngine, inside } from '../core/inside.ts'
 import { ENGINE_OPTION_NAMES, type EngineOptions } from '../api/engine-options.ts'
-import type { Kernel } from '../core/kernel.ts'
 import {
   type OptionNames,
   requireFlag,
@@ -28,7 +28,6 @@ import { TokenAnswers } from './fixture/token-answers.ts'
 import type { UnawaitedCalls } from './fixture/unawaited-calls.ts'
 import { tokenPost } from './fixture/token-post.ts'
 import { answeringClock } from './fixture/under-test.ts'
-import { noteGivenTimeouts } from './witness/given-timeouts.ts'
 import { Witness } from './witness/witness.ts'
 import { witnessedClock } from './witness/witnessed-clock.ts'
 import { witnessedStorage } from './witness/witnessed-storage.ts'
@@ -102,7 +101,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   const looseEnds = new LooseEnds(witness)
   const mayTimeOut = isOwnClock && clockOption.onUnanswered === 'timeout'
   const standIns = new StandIns(options.tasks ?? [])
-  const engine = createEngineOn(
+  const engine = createObservedEngine(
     {
       clock: answeringClock(rememberingClock(witnessedClock(clock, witness), options), () => ({
         t,
@@ -112,12 +111,8 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
       random,
     },
     { ...plainOptions(options), tasks: standIns.tasks },
+    looseEnds.observer,
   )
-  const { stored } = kernelOf(engine).namespaces
-  for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteGivenTimeouts(wait)
-  looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
-  looseEnds.waits.watch(kernelOf(engine).waitpoints)
-  looseEnds.calls.watch(kernelOf(engine))
   const unwatch = watchRequests(engine, { clock, graceMs: requestGraceMs(clockOption) })
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
@@ -202,8 +197,7 @@ function wrapped(
   const witnessed = witnessedStorage(observedStorage(storage, clock), witness)
   if (!alwaysResume) return witnessed
   const restarts = restartsOn(storage)
-  const parts = (): Kernel => kernelOf(engine())
-  return new ResumingStorage({ storage: witnessed, restarts, parts }).storage
+  return new ResumingStorage({ storage: witnessed, restarts, inside: () => inside(engine()) }).storage
 }
 
 /** The options that belong to `createEngine`. */

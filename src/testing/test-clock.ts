@@ -1,6 +1,6 @@
 import { bareTestClock, type TestClock, type BareTestClockOptions } from '../clock/test.ts'
 import { requireObject } from '../primitives/require.ts'
-import { currentAttempt } from '../core/attempt/attempt.ts'
+import { callingAttempt } from '../core/inside.ts'
 import { captureOrigin } from './witness/origin.ts'
 import { statements } from './storages/statements.ts'
 
@@ -27,6 +27,6 @@ export function testClock(options: TestClockOptions = {}): TestClock {
 
 /** The run whose code is calling, while its attempt lasts. */
 function currentRun(): string | undefined {
-  const attempt = currentAttempt()
+  const attempt = callingAttempt()
   return attempt === undefined || attempt.isEnded ? undefined : attempt.id
 }

@@ -16,7 +16,7 @@ describe('what a client needs', () => {
     expect(loaded.filter((path) => path.startsWith('src/api/')).sort()).toEqual([
       'src/api/cursor-page.ts',
       'src/api/errors.ts',
-      'src/api/queue-item.ts',
+      'src/hosted/queue-item.ts',
       'src/api/retry.ts',
       'src/api/run.ts',
       'src/api/stream.ts',

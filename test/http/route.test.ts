@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createEngine } from 'waitpoint'
-import { kernelOf } from '../../src/core/engine.ts'
+import { inside } from '../../src/core/inside.ts'
 import { Gate } from '../../src/http/access/gate.ts'
 import { readLimits } from '../../src/http/limits.ts'
 import { refusalOf } from '../../src/http/refusal.ts'
@@ -23,7 +23,7 @@ const SAID = { id: 'x', tag: 'X', summary: 'X', answers: {}, allowed: 'open' } a
 
 describe('addRoutes', () => {
   const engine = createEngine({ tasks: [] })
-  const gate = new Gate(kernelOf(engine), readLimits())
+  const gate = new Gate(inside(engine), readLimits())
   const app = appWith((each) => {
     const routes = group(
       [

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { kernelOf } from '../../src/core/engine.ts'
+import { inside } from '../../src/core/inside.ts'
 import { BatchStore } from '../../src/http/batches/store.ts'
-import { Breath } from '../../src/core/host/breath.ts'
 import { Gate } from '../../src/http/access/gate.ts'
 import { readLimits } from '../../src/http/limits.ts'
 import { createRoutes } from '../../src/http/routes.ts'
@@ -48,12 +47,12 @@ async function tryOne(row: RouteRow, credential: Credential, seen: Seen): Promis
 describe('createRoutes', () => {
   it('has the routes of the table, and no others', async () => {
     await using t = await stillEngine()
-    const kernel = kernelOf(t.engine)
+    const door = inside(t.engine)
     const limits = readLimits()
-    const [gate, batches] = [new Gate(kernel, limits), new BatchStore(kernel)]
-    const turns = new Breath(kernel.host)
+    const [gate, batches] = [new Gate(door, limits), new BatchStore(door)]
+    const turns = door.turns(256)
     const { engine } = t
-    const app = createRoutes({ engine, stored: engine, kernel, limits, gate, batches, turns })
+    const app = createRoutes({ engine, stored: engine, inside: door, limits, gate, batches, turns })
     const routes = app.routes.flatMap(({ method, path }) => (method === 'ALL' ? [] : [`${method} ${path}`]))
     const isPreflight = (route: string): boolean => route.startsWith('OPTIONS ')
     const answered = routes.filter((route) => !isPreflight(route))

@@ -1,6 +1,6 @@
 import ts from 'typescript'
 import { ambientUses } from './ambient.ts'
-import { parse, type Module } from './modules.ts'
+import { type ImportedName, type Module, parse } from './modules.ts'
 
 /** The layers below `src`, and which others each may import, besides packages and itself. */
 export const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -32,10 +32,29 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Layers that use the engine as an application does: of these others they see what `src/index.ts` exports. */
-const PUBLIC_ONLY: Readonly<Record<string, readonly string[]>> = { adapters: ['core', 'clock'] }
-/** What adapters see besides: `Date` and `setTimeout`, which an application has without the package. */
-const SEEN_BESIDES = 'src/clock/plain.ts plainClock'
+/** Layers that use the engine as an application does: of these others they see what the entries export. */
+const PUBLIC_ONLY: Readonly<Record<string, readonly string[]>> = {
+  adapters: ['core', 'clock', 'hosted', 'api', 'contract'],
+}
+/**
+ * What adapters see besides. `plainClock`: `Date` and `setTimeout`, which an application has without the package. The rest is how
+ * `waitpoint/sdk` and the engine know each other's values and tasks, and says nothing of the engine's inside.
+ */
+const SEEN_BESIDES: Readonly<Record<string, readonly string[]>> = {
+  'src/clock/plain.ts': ['plainClock'],
+  'src/contract/queue-limits.ts': ['MOST_QUEUE_LIMIT'],
+  'src/hosted/queue-item.ts': ['HostedQueueName', 'queueItem', 'queueNameOf'],
+  'src/api/cursor-page.ts': ['Cursor', 'cursorPages', 'LoadedPage'],
+  'src/api/duration-boundaries.ts': ['CALL_BOUNDARIES', 'RUN_BOUNDARIES'],
+  'src/api/errors.ts': ['StoredError'],
+  'src/api/noted-value.ts': ['asStored', 'notesOf', 'plainValue', 'TAKES_NOTES', 'TakesNotes', 'withNotes'],
+  'src/api/queue.ts': ['DECLARED_LIMITS', 'DeclaresLimits'],
+  'src/api/retry.ts': ['checkRetry', 'retryDelayMs'],
+  'src/api/run-place.ts': ['CALL_END', 'CallEnd', 'callingRun', 'HasRunPlace', 'RunPlace', 'SettlesCalls'],
+  'src/api/shown-run.ts': ['PollsAs'],
+  'src/api/standard-schema.ts': ['SchemaResult'],
+  'src/api/trigger-marks.ts': ['BatchMark', 'TriggerMarks', 'withMarks'],
+}
 /** Layers that stand beside the engine: of its rooms they see what `src/index.ts` exports, and the inner door. */
 const BESIDE_ENGINE: readonly string[] = ['http', 'console', 'testing', 'cli']
 const INNER_DOOR = 'src/core/inside.ts'
@@ -91,6 +110,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shutdown',
     'engine',
     'create-engine',
+    'observed',
+    'inside',
   ],
   'src/client': ['namespaces', 'connection', 'wire', 'following', 'calls', 'client'],
   'src/http': [
@@ -257,6 +278,7 @@ export function violations(sources: ReadonlyMap<string, string>): string[] {
   return [
     ...found,
     ...publicNames(modules),
+    ...innerReaches(modules),
     ...namesOfStorages(modules),
     ...hiddenParts(modules),
     ...repeatedNames(modules),
@@ -343,27 +365,30 @@ function layers({ path, layer, imports }: Module): string[] {
 
 /** What a layer that uses the engine from outside imports of its inside. */
 function publicNames(modules: readonly Module[]): string[] {
-  const exported = namesOfPackage(modules).add(SEEN_BESIDES)
+  const entries = modules.filter(({ layer }) => layer === undefined)
+  const seen = new Set(entries.flatMap(({ imported }) => imported.map(pathAndName)))
+  for (const [target, names] of Object.entries(SEEN_BESIDES))
+    for (const name of names) seen.add(pathAndName({ target, name }))
   return modules.flatMap(({ path, layer = '', imported }) =>
     imported
       .filter(({ target = '' }) => PUBLIC_ONLY[layer]?.some((other) => target.startsWith(`src/${other}/`)))
-      .filter(({ target = '', name }) => !exported.has(`${target} ${name}`))
-      .map(
-        ({ target = '', name }) =>
-          `${path}: imports ${name} of ${target}, which src/index.ts does not export`,
-      ),
+      .filter((one) => !seen.has(pathAndName(one)))
+      .map(({ target = '', name }) => `${path}: imports ${name} of ${target}, which no entry exports`),
   )
+}
+
+function pathAndName({ target = '', name }: ImportedName): string {
+  return `${target} ${name}`
 }
 
 /** The names that the main entry exports, each after the path of its file. */
 function namesOfPackage(modules: readonly Module[]): Set<string> {
   const entry = modules.find(({ path }) => path === 'src/index.ts')
-  return new Set(entry?.imported.map(({ target, name }) => `${target ?? ''} ${name}`))
+  return new Set(entry?.imported.map(pathAndName))
 }
 
 /** The pairs of files of which one stands beside the engine and reaches past its inner door, with the names that it takes. */
-export function innerReaches(sources: ReadonlyMap<string, string>): string[] {
-  const modules = [...sources].map(([path, text]) => parse(path, text))
+function innerReaches(modules: readonly Module[]): string[] {
   const exported = namesOfPackage(modules)
   const pairs = new Map<string, Set<string>>()
   for (const { path, layer = '', imported, imports } of modules) {
@@ -376,7 +401,7 @@ export function innerReaches(sources: ReadonlyMap<string, string>): string[] {
     for (const { target = '', name } of [...imported, ...whole]) {
       if (!target.startsWith('src/core/') || target === INNER_DOOR) continue
       if (exported.has(`${target} ${name}`)) continue
-      const pair = `${path} → ${target}`
+      const pair = `${path}: reaches past ${INNER_DOOR} into ${target}`
       pairs.set(pair, (pairs.get(pair) ?? new Set()).add(name))
     }
   }

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { kernelOf } from '../../core/engine.ts'
+import { inside } from '../../core/inside.ts'
 import { readHistory } from '../../testing/history/reading.ts'
 import { type Redact, Redaction } from '../../testing/history/redaction.ts'
 import { reproFile } from '../../testing/history/repro-file.ts'
@@ -46,7 +46,7 @@ export const exportRun: CliCommand = {
     const tasks = readTasks(given, out)
     const redaction = new Redaction(await readRedact(given.option('redact')))
     await using engine = await lookInto(place, terminal)
-    const { storage } = kernelOf(engine).host
+    const { storage } = inside(engine).host
     const history = await readHistory(storage, id, { now: terminal.clock.now(), redaction })
     const text = reproFile(history, { tasks, codec: given.option('codec') })
     if (out !== undefined) writeFileSync(out, text, { flag: 'wx' })

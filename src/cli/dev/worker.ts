@@ -6,7 +6,8 @@ import type { AnyTask } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
 import { loginLink } from '../../console/login-link.ts'
 import { createEngine } from '../../core/create-engine.ts'
-import { type Engine, kernelOf } from '../../core/engine.ts'
+import type { Engine } from '../../core/engine.ts'
+import { inside } from '../../core/inside.ts'
 import { type HttpServer, serve } from '../../http/serve.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
@@ -145,7 +146,7 @@ async function open(
   )
   engine.on('error', ({ error }) => void tell({ kind: 'error', message: messageOf(error) }))
   await engine.ready()
-  const queues = kernelOf(engine).tasks.definitions.map(({ id, queue }) => [id, queue] as const)
+  const queues = inside(engine).tasks.definitions.map(({ id, queue }) => [id, queue] as const)
   writeFileSync(tasksFileOf(database), JSON.stringify(Object.fromEntries(queues)))
   return { engine, server: await serve(engine, { port, console: true }) }
 }

@@ -1,12 +1,7 @@
-import type { RunRecord } from '../../contract/records.ts'
-import { task } from '../../core/ambient/define-task.ts'
-import { TaskRegistry } from '../../api/task-definition.ts'
-import { type Engine, kernelOf } from '../../core/engine.ts'
-import { LIST_RUNS } from '../../core/host/storage-calls.ts'
-import { newRun } from '../../core/namespaces/new-run.ts'
-import { storeReplay, storeRun } from '../../core/namespaces/runs.ts'
-import { readRun } from '../../core/reading/run-changes.ts'
 import type { TriggerOptions } from '../../api/run.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import type { Engine } from '../../core/engine.ts'
+import { inside } from '../../core/inside.ts'
 
 /** A run that was stored from outside, for an engine that knows its task. */
 export interface OutsideRun {
@@ -17,9 +12,9 @@ export interface OutsideRun {
 
 /** The newest run of a task, if there is one. */
 export async function newestRun(engine: Engine, taskId: string): Promise<RunRecord | undefined> {
-  const kernel = kernelOf(engine)
-  const request = { filter: { taskIds: [taskId] }, page: { limit: 1, after: undefined, before: undefined } }
-  const { records } = await kernel.call(() => kernel.asked(LIST_RUNS, request))
+  const own = inside(engine)
+  const { runs } = own.host.storage
+  const { records } = await own.call(() => runs.list({ taskIds: [taskId] }, { limit: 1 }))
   return records[0]
 }
 
@@ -30,32 +25,14 @@ export async function newestRun(engine: Engine, taskId: string): Promise<RunReco
 export async function triggerOutside(
   engine: Engine,
   taskId: string,
-  {
-    payload,
-    options,
-    queue,
-  }: { readonly payload: unknown; readonly options: TriggerOptions; readonly queue: string | undefined },
+  run: { readonly payload: unknown; readonly options: TriggerOptions; readonly queue: string | undefined },
 ): Promise<OutsideRun> {
-  const kernel = kernelOf(engine)
-  const standIn = task({
-    id: taskId,
-    run: notHere,
-    ...(queue === undefined ? {} : { queue: { name: queue } }),
-  })
-  const definition = new TaskRegistry([standIn]).require(taskId)
-  const { record, isCached } = await storeRun(kernel, () =>
-    newRun(kernel.host, definition, { payload, options, context: {} }),
-  )
+  const { record, isCached } = await inside(engine).runs.trigger(taskId, run)
   return { id: record.id, isCached }
 }
 
 /** Stores a run with the payload of another one. */
 export async function replayOutside(engine: Engine, id: string): Promise<OutsideRun> {
-  const kernel = kernelOf(engine)
-  const { record } = await storeReplay(kernel, await readRun(kernel, id))
+  const record = await inside(engine).runs.replay(id)
   return { id: record.id, isCached: false }
-}
-
-async function notHere(): Promise<never> {
-  throw new Error('this engine executes no runs')
 }

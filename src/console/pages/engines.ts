@@ -10,9 +10,9 @@ const MOST_ENGINES = 200
 
 /** *Engines*: the leases on the storage, those that were heard last come first. */
 export async function enginesPage(visit: Visit): Promise<PageContent> {
-  const { kernel } = visit
-  const { storage } = kernel.host
-  const leases = await kernel.read(() => storage.leases?.())
+  const { inside } = visit
+  const { storage } = inside.host
+  const leases = await inside.read(() => storage.leases?.())
   const sorted = leases?.toSorted((one, other) => (other.until ?? Infinity) - (one.until ?? Infinity))
   return {
     title: 'Engines',
@@ -37,13 +37,13 @@ export async function enginesPage(visit: Visit): Promise<PageContent> {
   }
 }
 
-function rowOf({ kernel, now }: Visit, lease: LeaseRecord): Html {
+function rowOf({ inside, now }: Visit, lease: LeaseRecord): Html {
   const { owner, until, heardAt, isLost } = lease
   const isOver = isLost || (until ?? Infinity) <= now
   const place = enginePlace(lease)
   return html`<tr id="row-${owner}">
     <td>
-      <span class="id">${short(owner)}</span> ${owner === kernel.host.owner && html`<b>this engine</b>`}
+      <span class="id">${short(owner)}</span> ${owner === inside.host.owner && html`<b>this engine</b>`}
     </td>
     <td>
       <span class="status ${isOver ? 'failed' : 'completed'}">${isOver ? 'LOST' : 'ALIVE'}</span>

@@ -1,4 +1,3 @@
-import { LIST_QUEUES } from '../../core/host/storage-calls.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { html } from '../html.ts'
 import type { PageContent } from '../page.ts'
@@ -8,18 +7,19 @@ import { eventsOf, linkTo, type Visit } from '../visit.ts'
 
 /** *Health*: the engine that serves the console, and its storage. */
 export async function healthPage(visit: Visit): Promise<PageContent> {
-  const { engine, kernel, now } = visit
-  const { host, tasks, slots, claimer, watchers } = kernel
+  const { engine, inside, now } = visit
+  const { host, tasks } = inside
+  const { executes, freeSlots, readers } = inside.counts()
   const { attempts, executing, waits } = engine.stats()
   const before = host.now()
-  const problem = await kernel
+  const problem = await inside
     .call(() => host.storage.runs.list({}, { limit: 1 }))
     .then(
       () => undefined,
       (error: unknown) => messageOf(error),
     )
   const tookMs = host.now() - before
-  const set = await kernel.call(() => kernel.asked(LIST_QUEUES, undefined)).catch(() => undefined)
+  const set = await inside.call(() => host.storage.queues?.list()).catch(() => undefined)
   return {
     title: 'Health',
     section: 'health',
@@ -41,12 +41,12 @@ export async function healthPage(visit: Visit): Promise<PageContent> {
         ${facts([
           ['Name of its lease', html`<span class="id">${host.owner}</span>`],
           ['Time of the engine', isoOf(now)],
-          ['Executes runs', claimer.executes ? 'yes' : 'no: execute is false'],
+          ['Executes runs', executes ? 'yes' : 'no: execute is false'],
           ['Attempts under way', count(attempts)],
           ['Runs that hold a slot', count(executing)],
-          ['Free slots', slots.room === Infinity ? 'no limit' : count(slots.room)],
+          ['Free slots', freeSlots === Infinity ? 'no limit' : count(freeSlots)],
           ['Tokens that runs wait for', count(waits)],
-          ['Readers that follow runs', count(watchers.size)],
+          ['Readers that follow runs', count(readers)],
         ])}
         <h2>Tasks</h2>
         ${

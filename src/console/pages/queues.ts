@@ -2,8 +2,6 @@ import type { RunStatus } from '../../contract/records.ts'
 import { rateInForce } from '../../contract/queue-rates.ts'
 import type { QueueSettings, StatusCounts } from '../../contract/storage.ts'
 import { rateText } from '../../api/queue.ts'
-import { LIST_QUEUES, LIST_RUNS } from '../../core/host/storage-calls.ts'
-import { COUNT_RUNS } from '../../core/namespaces/counts.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { count, short, table } from '../values.ts'
@@ -38,7 +36,7 @@ export async function queuesPage(visit: Visit, problem?: string): Promise<PageCo
   const atMost = Math.min(10_000, Math.floor(MOST_COUNTED / (STATUSES.length * Math.max(1, looked.length))))
   const counted = await Promise.all(looked.map((queue) => countedQueue(visit, queue, atMost)))
   const queues = counted.filter((queue) => queue !== undefined)
-  const mayChange = visit.kernel.host.storage.queues !== undefined && (await may(visit, 'queue'))
+  const mayChange = visit.inside.host.storage.queues !== undefined && (await may(visit, 'queue'))
   const columns = ['Queue', 'Limit', 'Executing', 'In line', 'Delayed']
   return {
     title: 'Queues',
@@ -62,12 +60,12 @@ export async function queuesPage(visit: Visit, problem?: string): Promise<PageCo
 }
 
 /** Those with a limit, those of which something is set, those of the newest runs in line, and those of the other tasks of this engine. */
-async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
-  const { queueLimits, queueRates, definitions } = kernel.tasks
-  const request = { filter: { status: ['QUEUED' as const] }, page: { limit: MOST_IN_LINE } }
+async function queuesOf({ inside }: Visit): Promise<readonly FoundQueue[]> {
+  const { queueLimits, queueRates, definitions } = inside.tasks
+  const { storage } = inside.host
   const [{ records }, set = []] = await Promise.all([
-    kernel.read(() => kernel.asked(LIST_RUNS, request)),
-    kernel.read(() => kernel.asked(LIST_QUEUES, undefined)),
+    inside.read(() => storage.runs.list({ status: ['QUEUED'] }, { limit: MOST_IN_LINE })),
+    inside.read(() => storage.queues?.list()),
   ])
   const settings = new Map(set.map((one) => [one.name, one]))
   const inLine = records.map(({ queue }) => queue)
@@ -81,17 +79,16 @@ async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
 }
 
 async function countedQueue(
-  { kernel }: Visit,
+  { inside }: Visit,
   { name, set, isShown }: FoundQueue,
   atMost: number,
 ): Promise<CountedQueue | undefined> {
-  const request = { filter: { queue: name, status: STATUSES }, atMost }
-  const counts = await kernel.read(() => kernel.asked(COUNT_RUNS, request))
+  const counts = await inside.runs.count({ queue: name, status: STATUSES }, atMost)
   return isShown || (counts['QUEUED']?.count ?? 0) > 0 ? { name, set, counts } : undefined
 }
 
 function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boolean): Html {
-  const declared = visit.kernel.tasks.queueLimits.get(name)
+  const declared = visit.inside.tasks.queueLimits.get(name)
   const link = (status: RunStatus): Html => {
     const { count: number, isMore } = counts[status] ?? { count: 0, isMore: false }
     const text = `${count(number)}${isMore ? '+' : ''}`
@@ -109,8 +106,8 @@ function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boo
 }
 
 /** The limits that are in force for a queue: what is set of it, else what its tasks say. */
-export function limitShown({ kernel }: Visit, name: string, set: QueueSettings | undefined): string {
-  const { queueLimits, queueRates, definitions } = kernel.tasks
+export function limitShown({ inside }: Visit, name: string, set: QueueSettings | undefined): string {
+  const { queueLimits, queueRates, definitions } = inside.tasks
   const isKnown = definitions.some(({ queue }) => queue === name)
   const limit = set?.limit ?? queueLimits.get(name) ?? (isKnown ? 'none' : 'not known here')
   const rate = rateInForce(set ?? {}, queueRates.get(name))
@@ -174,8 +171,8 @@ function noteOf(queues: readonly CountedQueue[], atMost: number): string {
   return `A limit counts the runs that execute, over all engines; under concurrency keys for each key on its own. A rate counts the runs that start.${bound}`
 }
 
-function nothing({ kernel }: Visit): Html {
-  if (kernel.tasks.ids.length === 0)
+function nothing({ inside }: Visit): Html {
+  if (inside.tasks.ids.length === 0)
     return html`<div class="empty">
       <h2>No run is in line.</h2>
       <p>

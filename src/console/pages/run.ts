@@ -5,7 +5,6 @@ import type { ChunksRead } from '../../contract/storage.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { textOfLine } from '../../api/log-text.ts'
 import { storedError } from '../../api/serialize.ts'
-import { explainRun } from '../../core/reading/explanation.ts'
 import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
 import { exactly, html, type Html, plainJson } from '../html.ts'
 import type { PageContent } from '../page.ts'
@@ -48,12 +47,12 @@ export interface WrongPayload {
 
 /** *Run*: everything about one run. */
 export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): Promise<PageContent> {
-  const { kernel, engine } = visit
-  const record = await runRecord(kernel, id)
+  const { inside, engine } = visit
+  const record = await runRecord(inside, id)
   const [{ sentence }, { owner, waitingOn, attempts }, asked, streams, actions] = await Promise.all([
-    explainRun(kernel, record),
+    engine.runs.explain(id),
     engine.runs.retrieve(id),
-    kernel.read(() => kernel.host.storage.runs.asked(id)),
+    inside.read(() => inside.host.storage.runs.asked(id)),
     Promise.all(record.streams.slice(0, MOST_STREAMS).map((key) => streamOf(visit, record, key))),
     actionsOf(visit, record, wrong),
   ])
@@ -137,7 +136,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
 
 /** One text of a run, whole. */
 export async function runText(visit: Visit, id: string, name: RunText): Promise<string | undefined> {
-  return stored(await runRecord(visit.kernel, id), name)
+  return stored(await runRecord(visit.inside, id), name)
 }
 
 function stored(record: RunRecord, name: RunText): string | undefined {
@@ -256,8 +255,8 @@ function familyOf(
 }
 
 /** The last lines that the run has logged in this process. */
-function logOf({ kernel }: Visit, id: string): Html | undefined {
-  const lines = kernel.logs.ofRun(id)
+function logOf({ inside }: Visit, id: string): Html | undefined {
+  const lines = inside.runs.log(id)
   if (lines.length === 0) return undefined
   const text = lines.map((line) => textOfLine(line)).join('\n')
   return html`<h2>Log</h2>
@@ -265,10 +264,10 @@ function logOf({ kernel }: Visit, id: string): Html | undefined {
     <p class="note">The last lines that this process keeps.</p>`
 }
 
-async function streamOf({ kernel }: Visit, record: RunRecord, key: string): Promise<Html> {
-  const by = { isOver: isFinal(record.status), attempt: undefined }
+async function streamOf({ inside }: Visit, record: RunRecord, key: string): Promise<Html> {
+  const isOver = isFinal(record.status)
   const read = (from: number, limit: number): Promise<ChunksRead | undefined> =>
-    kernel.read(() => kernel.streams.read({ runId: record.id, key, from, limit }, by))
+    inside.streams.read({ runId: record.id, key, from, limit }, isOver)
   const { stream } = (await read(0, 1)) ?? {}
   const tail = stream && (await read(Math.max(stream.first, stream.next - MOST_CHUNKS), MOST_CHUNKS))
   const chunks = tail?.chunks ?? []

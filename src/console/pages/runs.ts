@@ -10,9 +10,9 @@ import { eventsOf, filterOf, linkTo, placeOf, type Visit } from '../visit.ts'
 
 /** *Runs*: a list with filters. */
 export async function runsPage(visit: Visit): Promise<PageContent> {
-  const { kernel, now } = visit
+  const { inside, now } = visit
   const [page, counts] = await Promise.all([pageOfRuns(visit), countsOfRuns(visit)])
-  const tasks = kernel.tasks.ids
+  const tasks = inside.tasks.ids
   const form = filterForm(visit, 'runs', [
     { name: 'id', label: 'Run id', placeholder: 'run_…', isSearch: true },
     { name: 'status', label: 'Status', values: RUN_STATUSES },
@@ -51,10 +51,10 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
 }
 
 async function pageOfRuns(visit: Visit): Promise<RunsPage> {
-  const { kernel } = visit
+  const { inside } = visit
   const id = filterOf(visit, 'id')
   if (id !== undefined) {
-    const found = await runRecord(kernel, id).catch(() => undefined)
+    const found = await runRecord(inside, id).catch(() => undefined)
     return { records: found === undefined ? [] : [found] }
   }
   const status = choiceOf(visit, 'status', RUN_STATUSES)
@@ -66,7 +66,7 @@ async function pageOfRuns(visit: Visit): Promise<RunsPage> {
     queue: filterOf(visit, 'queue'),
     from: sinceOf(visit),
   }
-  return runRecords(kernel, filter, cursorsOf(visit))
+  return runRecords(inside, filter, cursorsOf(visit))
 }
 
 async function countsOfRuns(visit: Visit): Promise<Html | undefined> {
@@ -80,7 +80,7 @@ async function countsOfRuns(visit: Visit): Promise<Html | undefined> {
 /** The tasks of the engine, and the one of the address: another engine may have it. */
 function tasksOf(visit: Visit): readonly string[] {
   const asked = filterOf(visit, 'task')
-  return [...new Set([...visit.kernel.tasks.ids, ...(asked === undefined ? [] : [asked])])].sort()
+  return [...new Set([...visit.inside.tasks.ids, ...(asked === undefined ? [] : [asked])])].sort()
 }
 
 function rowOf(visit: Visit, record: RunRecord, now: number): Html {
@@ -135,7 +135,7 @@ function nothing(visit: Visit, { lookedThrough = 0, next }: RunsPage): Html {
       <h2>No run fits these filters.</h2>
       <a href="${linkTo(visit, 'runs')}">Show all runs</a>
     </div>`
-  const [task = 'my-task'] = visit.kernel.tasks.ids
+  const [task = 'my-task'] = visit.inside.tasks.ids
   return html`<div class="empty">
     <h2>There are no runs yet.</h2>
     <p>Trigger one, and it appears here:</p>

@@ -1,7 +1,6 @@
 import type { TaskSchedule } from '../../api/schedule.ts'
 import type { TimelineEntry } from '../../api/timeline.ts'
 import type { RunRecord } from '../../contract/records.ts'
-import { LIST_RUNS } from '../../core/host/storage-calls.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { badge, count, moment, short, table } from '../values.ts'
@@ -57,9 +56,9 @@ function dueAt({ nextAt }: TaskSchedule): number {
   return nextAt?.getTime() ?? Number.MAX_SAFE_INTEGER
 }
 
-async function newestRun({ kernel }: Visit, taskId: string): Promise<RunRecord | undefined> {
-  const request = { filter: { taskIds: [taskId] }, page: { limit: 1 } }
-  const { records } = await kernel.read(() => kernel.asked(LIST_RUNS, request))
+async function newestRun({ inside }: Visit, taskId: string): Promise<RunRecord | undefined> {
+  const { runs } = inside.host.storage
+  const { records } = await inside.read(() => runs.list({ taskIds: [taskId] }, { limit: 1 }))
   return records[0]
 }
 
@@ -100,8 +99,8 @@ function dueRow(visit: Visit, { at, sentence }: TimelineEntry): Html {
   </tr>`
 }
 
-function nothing({ kernel }: Visit): Html {
-  if (kernel.tasks.ids.length === 0)
+function nothing({ inside }: Visit): Html {
+  if (inside.tasks.ids.length === 0)
     return html`<div class="empty">
       <h2>This engine has no tasks.</h2>
       <p>Schedules are in the code of tasks: the console of an engine that has the tasks shows them.</p>

@@ -20,14 +20,14 @@ export interface Answered {
 
 /** *Token*: what is asked, and a form for the answer. */
 export async function tokenPage(visit: Visit, id: string, answered?: Answered): Promise<PageContent> {
-  const { kernel } = visit
-  const { record, waiters = [] } = await storedToken(kernel, id, MOST_WAITING)
+  const { inside } = visit
+  const { record, waiters = [] } = await storedToken(inside, id, MOST_WAITING)
   const { status, tags, outputJson } = record
   // A token that no run made is asked for by a run that waits for it.
   const runId = record.runId ?? waiters[0]
   const [mayComplete, run] = await Promise.all([
     may(visit, 'complete'),
-    runId === undefined ? undefined : runRecord(kernel, runId).catch(() => undefined),
+    runId === undefined ? undefined : runRecord(inside, runId).catch(() => undefined),
   ])
   const title = tags.length === 0 ? 'Token' : short(tags.join(', '))
   return {
@@ -127,7 +127,7 @@ ${exactly(answered?.typed ?? '')}</textarea>
 
 /** Only a storage that can do it has the button. */
 function timeOutForm(visit: Visit, { id }: TokenRecord): Html | undefined {
-  if (visit.kernel.host.storage.timesOut !== true) return undefined
+  if (visit.inside.host.storage.timesOut !== true) return undefined
   return html`<div class="actions">
     <details class="sure">
       <summary>Time it out now…</summary>
@@ -156,8 +156,8 @@ function questionOf(visit: Visit, { id, payloadJson, metadataJson }: RunRecord):
 }
 
 /** The address of the token is a credential, so it is shown only to a visitor who may complete it. */
-function fromElsewhere({ kernel }: Visit, { id }: TokenRecord): Html | undefined {
-  const { credentials } = kernel
+function fromElsewhere({ inside }: Visit, { id }: TokenRecord): Html | undefined {
+  const { credentials } = inside
   if (credentials.baseUrl === undefined) return undefined
   const url = credentials.tokenUrl(id)
   const line = `curl -X POST '${url}' -H 'content-type: application/json' -d '{"approved": true}'`

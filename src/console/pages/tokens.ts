@@ -11,7 +11,7 @@ const STATUSES = ['WAITING', 'COMPLETED', 'TIMED_OUT', 'all'] as const
 
 /** *Tokens*: what waits for an answer. */
 export async function tokensPage(visit: Visit): Promise<PageContent> {
-  const { kernel, now } = visit
+  const { inside, now } = visit
   const id = filterOf(visit, 'id')
   const status: TokenStatus | 'all' = choiceOf(visit, 'status', STATUSES) ?? 'WAITING'
   const tag = filterOf(visit, 'tag')
@@ -22,9 +22,9 @@ export async function tokensPage(visit: Visit): Promise<PageContent> {
   }
   const page =
     id === undefined
-      ? await tokenRecords(kernel, filter, cursorsOf(visit))
+      ? await tokenRecords(inside, filter, cursorsOf(visit))
       : {
-          records: await storedToken(kernel, id).then(
+          records: await storedToken(inside, id).then(
             ({ record }) => [record],
             () => [],
           ),

@@ -29,7 +29,7 @@ import { fromJson, toJson } from '../../api/serialize.ts'
 import { type Values, valuesFor } from '../../api/values.ts'
 import { TriggeredRun } from './triggered-run.ts'
 import { passPlace } from '../waits/key.ts'
-import { rejectedWait, Waiter } from '../waits/waiter.ts'
+import { rejectedWait } from '../waits/waiter.ts'
 import { validatePayload } from '../../api/task-definition.ts'
 
 const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
@@ -142,10 +142,11 @@ export class EngineTasks implements TasksNamespace {
   }
 
   #waitFor(attempt: Attempt, options: TriggerOptions, child: () => Awaitable<Child>): SubtaskPromise<never> {
-    const waiter = new Waiter<SubtaskResult<never>, never>(attempt, (token) =>
+    const { waitpoints } = this.#kernel
+    const waiter = waitpoints.waiter<SubtaskResult<never>, never>(attempt, (token) =>
       this.#readChild(attempt, token),
     )
-    return this.#kernel.waitpoints.wait(waiter, () =>
+    return waitpoints.wait(waiter, () =>
       chain(child(), ({ record, place }) => {
         // Checking the payload may have taken a while.
         assertOpen(attempt)

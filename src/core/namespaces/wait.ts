@@ -41,7 +41,7 @@ import { listTokens } from './token-list.ts'
 import { subscribeToTokens } from './token-subscription.ts'
 import { passPlace } from '../waits/key.ts'
 import type { AskedWait } from '../../contract/question-keys.ts'
-import { rejectedWait, Waiter } from '../waits/waiter.ts'
+import { rejectedWait, type Waiter } from '../waits/waiter.ts'
 import { tokenNotFound } from '../../api/not-found.ts'
 import { GET_TOKEN, INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.ts'
 
@@ -263,7 +263,7 @@ export class EngineWait implements EngineWaitNamespace {
     } catch (error) {
       return rejectedWait(() => this.#kernel.refused(error))
     }
-    const waiter = new Waiter<Result, Output>(scope, read)
+    const waiter = this.#kernel.waitpoints.waiter(scope, read)
     return this.#kernel.waitpoints.wait(waiter, () => findToken(scope), options.signal)
   }
 

@@ -59,6 +59,11 @@ export class Waitpoints {
     return this.#waiters.size
   }
 
+  /** The waiter of a wait that is about to begin. */
+  waiter<Result, Output>(attempt: Attempt, read: Waiter<Result, Output>['read']): Waiter<Result, Output> {
+    return new Waiter(attempt, read)
+  }
+
   /** Waits for a token; its id becomes known when `tokenId` answers. */
   wait<Result, Output>(
     waiter: Waiter<Result, Output>,

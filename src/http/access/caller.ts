@@ -1,5 +1,5 @@
 import { errors, jwtVerify } from 'jose'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 import { AUDIENCE, ISSUER } from './token.ts'
 import { readSkipColumns } from './skip-columns.ts'
 import { type Access, allows, idsIn } from './scope.ts'
@@ -76,7 +76,7 @@ export class Caller {
  */
 export async function readCaller(
   { headers }: Request,
-  { credentials, host }: Pick<Kernel, 'credentials' | 'host'>,
+  { credentials, host }: Pick<Inside, 'credentials' | 'host'>,
 ): Promise<Caller> {
   const presented = /^Bearer +(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1]
   if (presented === undefined) throw unauthorized('Invalid or Missing API key')

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 import { type Caller, readCaller } from './caller.ts'
 import type { Limits } from '../limits.ts'
 import { countUpload, mayBeLarge } from '../requests/body.ts'
@@ -14,14 +14,14 @@ import { SpentTokens } from './spent-tokens.ts'
 export class Gate {
   /** The open subscriptions. Each route that opens a subscription counts it here. */
   readonly subscriptions: OpenSubscriptions
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #rate: RequestRate | undefined
   readonly #spent = new SpentTokens()
   readonly #uploads: OpenUploads
 
-  constructor(kernel: Kernel, { rate, subscriptions, uploadBytes }: Limits) {
-    const { host } = kernel
-    this.#kernel = kernel
+  constructor(inside: Inside, { rate, subscriptions, uploadBytes }: Limits) {
+    const { host } = inside
+    this.#inside = inside
     this.#rate = rate === undefined ? undefined : new RequestRate(rate, () => host.now())
     this.subscriptions = new OpenSubscriptions(subscriptions)
     this.#uploads = new OpenUploads(uploadBytes)
@@ -34,8 +34,8 @@ export class Gate {
    * @throws Refusal 401 without a credential that proves something; 429 for a request too many.
    */
   async enter(request: Request, isRepetition: (caller: Caller) => boolean = never): Promise<Caller> {
-    await this.#kernel.open(isReading(request))
-    const caller = await readCaller(request, this.#kernel)
+    await this.#inside.open(isReading(request))
+    const caller = await readCaller(request, this.#inside)
     if (caller.onceUntil !== undefined && !isRepetition(caller)) this.#spent.refuse(caller.credential)
     this.#rate?.count(caller.credential)
     if (!caller.hasSecretKey) this.#countBody(request, caller.credential)
@@ -47,7 +47,7 @@ export class Gate {
    * addresses are counted, because invented ones would fill the memory.
    */
   async enterBy(request: Request, credential: string, proves: () => void): Promise<void> {
-    await this.#kernel.open()
+    await this.#inside.open()
     proves()
     this.#rate?.count(credential)
     this.#countBody(request, credential)
@@ -64,7 +64,7 @@ export class Gate {
    */
   async spending<T>({ credential, onceUntil: expiresAt }: Caller, use: () => Promise<T>): Promise<T> {
     if (expiresAt === undefined) return use()
-    const giveBack = this.#spent.spend(credential, { expiresAt, now: this.#kernel.host.now() })
+    const giveBack = this.#spent.spend(credential, { expiresAt, now: this.#inside.host.now() })
     try {
       return await use()
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { TokenRecord } from '../../contract/records.ts'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 import { Batch, type KeptBatch } from './batch.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -11,12 +11,12 @@ const MOST = 1_000
  * its id: another handler finds it there, also after a restart. See docs/decisions/http-and-client.md#3-a-batch-with-all-its-runs-is-stored.
  */
 export class BatchStore {
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   /** Oldest first. */
   readonly #batches = new Map<string, Batch>()
 
-  constructor(kernel: Kernel) {
-    this.#kernel = kernel
+  constructor(inside: Inside) {
+    this.#inside = inside
   }
 
   /** Creates a batch, or returns the one that this caller announced with this idempotency key, while it is kept. */
@@ -27,7 +27,7 @@ export class BatchStore {
     const { credential, idempotencyKey } = announced
     const known = idempotencyKey === undefined ? undefined : this.#byKey(credential, idempotencyKey)
     if (known !== undefined) return { batch: known, isCached: true }
-    const { host } = this.#kernel
+    const { host } = this.#inside
     const batch = new Batch({ ...announced, ...host.made('batch') })
     this.#remember(batch)
     return { batch, isCached: false }
@@ -57,12 +57,12 @@ export class BatchStore {
   }
 
   async #insert({ id, createdAt }: Batch, kept: KeptBatch): Promise<void> {
-    const { host } = this.#kernel
+    const { host } = this.#inside
     const now = host.now()
     const binding = { kind: 'BINDING', status: 'COMPLETED', tags: [], completedAt: now } as const
     const record: TokenRecord = { id, createdAt, ...binding, outputJson: JSON.stringify(kept) }
     try {
-      await this.#kernel.call(() => host.storage.tokens.insert({ record, now, by: host.owner }))
+      await this.#inside.call(() => host.storage.tokens.insert({ record, now, by: host.owner }))
     } catch (error) {
       // The answer to an earlier call may have been lost.
       if ((await this.#read(id)) === undefined) throw error
@@ -70,8 +70,8 @@ export class BatchStore {
   }
 
   async #read(id: string): Promise<TokenRecord | undefined> {
-    const { host } = this.#kernel
-    return (await this.#kernel.read(() => host.storage.tokens.get(id, host.now())))?.record
+    const { host } = this.#inside
+    return (await this.#inside.read(() => host.storage.tokens.get(id, host.now())))?.record
   }
 
   #remember(batch: Batch): void {

@@ -1,11 +1,9 @@
 import type { CancelTimer } from '../../contract/clock.ts'
-import type { Host } from '../../core/host/host.ts'
-import { outsideRuns } from '../../core/attempt/attempt.ts'
+import { type Inside, outsideRuns, type Turns } from '../../core/inside.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { expiredAccess } from '../access/caller.ts'
 import { PING } from './sse-frame.ts'
-import type { Breath } from '../../core/host/breath.ts'
 
 /** A client that receives nothing for more than two of these takes the connection for dead. */
 export const PING_MS = 6_000
@@ -21,8 +19,8 @@ export interface EventTexts {
 }
 
 export interface EventBodyOptions extends EventTexts {
-  readonly host: Host
-  readonly turns: Breath
+  readonly host: Inside['host']
+  readonly turns: Turns
   /** The name of the subscription in messages. */
   readonly label: string
   readonly signal: AbortSignal

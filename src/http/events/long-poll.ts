@@ -1,6 +1,4 @@
-import type { Watcher } from '../../core/changes/watchers.ts'
-import type { Kernel } from '../../core/kernel.ts'
-import { nextChange } from '../../core/reading/run-changes.ts'
+import type { Inside, InsideNews } from '../../core/inside.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import type { LiveRequest } from '../live-request.ts'
 
@@ -16,30 +14,29 @@ export interface LongPollOptions {
   readonly signal: AbortSignal
   /** The instant at which the access of the client expires. Default: never. */
   readonly expiresAt?: number | undefined
-  /** The watched topics. The first one names the poll in messages. */
-  readonly topics: readonly [string, ...string[]]
+  /** The watched topic: a run, or {@link ALL_RUNS}. */
+  readonly topic: string
 }
 
 /** A request that is held for up to about 20 s, until something changes. */
 export class LongPoll {
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #options: LongPollOptions
-  readonly #watcher: Watcher
+  readonly #watcher: ReturnType<InsideNews['watch']>
   readonly #release: () => void
   #isOver = false
 
-  constructor(kernel: Kernel, options: LongPollOptions) {
-    const { host, watchers } = kernel
-    this.#kernel = kernel
+  constructor(inside: Inside, options: LongPollOptions) {
+    const { host, news } = inside
+    this.#inside = inside
     this.#options = options
-    this.#watcher = watchers.watch(...options.topics)
+    this.#watcher = news.watch(options.topic)
     const end = (): void => {
       this.#isOver = true
       this.#watcher.wake(OVER)
     }
-    const [what] = options.topics
     const ms = Math.round(HOLD_MS * (1 - JITTER + 2 * JITTER * host.random.fraction()))
-    const about = { label: `long poll of ${what}`, background: true }
+    const about = { label: `long poll of ${options.topic}`, background: true }
     // The answer is then "no change"; the next request is refused.
     const at = Math.min(host.now() + ms, options.expiresAt ?? Infinity)
     const cancel = host.clock.setTimer(at, end, about)
@@ -59,13 +56,13 @@ export class LongPoll {
   }
 
   async #find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
-    const { live, topics } = this.#options
+    const { live, topic } = this.#options
     live.outlast()
     try {
       for (;;) {
         const found = await look()
         if (found !== undefined || this.#isOver) return found
-        await live.pause(() => nextChange(this.#kernel, topics[0], this.#watcher))
+        await live.pause(() => this.#inside.news.nextChange(topic, this.#watcher))
       }
     } finally {
       this.#release()

@@ -24,16 +24,16 @@ export interface EventResponseOptions extends EventTexts {
  */
 export function eventResponse(
   c: Context,
-  { kernel, gate, turns }: RouteContext,
+  { inside, gate, turns }: RouteContext,
   { caller, ...texts }: EventResponseOptions,
 ): Response {
-  const { host } = kernel
+  const { host } = inside
   const request = c.req.raw
   if (request.method === 'HEAD') return c.body(null, 200, HEADERS)
   const live = LiveRequest.of(c)
   const ended = gate.subscriptions.open(caller.credential)
   live.outlast()
-  const failed = (error: unknown): boolean => live.breakOff(error, kernel)
+  const failed = (error: unknown): boolean => live.breakOff(error, inside)
   const label = new URL(request.url).pathname
   const { expiresAt } = caller
   const body = eventBody({ ...texts, host, turns, label, signal: request.signal, expiresAt, ended, failed })

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { Look } from './look.ts'
 
@@ -10,16 +10,16 @@ const NO_RUN = 'run_healthz'
  * time, however often this is asked: callers need no credential.
  */
 export class HealthCheck {
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #look: Look<true>
 
-  constructor(kernel: Kernel) {
-    this.#kernel = kernel
-    this.#look = new Look(kernel, () => chain(kernel.host.storage.runs.get(NO_RUN), () => true as const))
+  constructor(inside: Inside) {
+    this.#inside = inside
+    this.#look = new Look(inside, () => chain(inside.host.storage.runs.get(NO_RUN), () => true as const))
   }
 
   async isHealthy(): Promise<boolean> {
-    const { host } = this.#kernel
+    const { host } = this.#inside
     if (host.isClosing) return false
     return (await this.#look.take()) === true && !host.isClosing
   }

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 
 /** So long may the storage take to answer. */
 const PATIENCE_MS = 2_000
@@ -11,12 +11,12 @@ const PATIENCE_MS = 2_000
  * so: the next caller has another one.
  */
 export class Look<T> {
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #read: (signal: AbortSignal) => Awaitable<T>
   #looking: Promise<T | undefined> | undefined
 
-  constructor(kernel: Kernel, read: (signal: AbortSignal) => Awaitable<T>) {
-    this.#kernel = kernel
+  constructor(inside: Inside, read: (signal: AbortSignal) => Awaitable<T>) {
+    this.#inside = inside
     this.#read = read
   }
 
@@ -26,13 +26,13 @@ export class Look<T> {
   }
 
   async #look(): Promise<T | undefined> {
-    const { host } = this.#kernel
+    const { host } = this.#inside
     const { promise, resolve } = createDeferred<T | undefined>()
     const about = { label: 'a look at the health of the storage', background: true }
     const cancel = host.clock.setTimer(host.now() + PATIENCE_MS, () => resolve(undefined), about)
     const late = new AbortController()
     unawaited(
-      () => chain(this.#kernel.open(), () => chain(this.#read(late.signal), resolve)),
+      () => chain(this.#inside.open(), () => chain(this.#read(late.signal), resolve)),
       () => resolve(undefined),
     )
     try {

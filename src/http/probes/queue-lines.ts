@@ -1,6 +1,6 @@
-import { LIST_QUEUES, LIST_RUNS } from '../../core/host/storage-calls.ts'
-import type { Kernel } from '../../core/kernel.ts'
-import { COUNT_RUNS } from '../../core/namespaces/counts.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import type { Awaitable, Page } from '../../contract/storage.ts'
+import type { Inside, Turns } from '../../core/inside.ts'
 import { MOST_LABELS, OTHER } from './histogram.ts'
 
 /** So many runs are looked at for the oldest ones, and for queues that no task here declares. */
@@ -23,16 +23,20 @@ export interface QueueLine {
  * The lines of the queues that are known: those of tasks of the engine, those of which something is set, and those of the oldest
  * runs in line. All others are one.
  */
-export async function queueLines(kernel: Kernel, signal: AbortSignal): Promise<readonly QueueLine[]> {
-  const { definitions } = kernel.tasks
-  const oldestRuns = (taskIds?: readonly string[]): ReturnType<typeof LIST_RUNS.ask> => {
+export async function queueLines(
+  { tasks, host, runs }: Inside,
+  turns: Turns,
+  signal: AbortSignal,
+): Promise<readonly QueueLine[]> {
+  const { definitions } = tasks
+  const oldestRuns = (taskIds?: readonly string[]): Awaitable<Page<RunRecord>> => {
     // Every id of a run is after this one.
     const page = { limit: MOST_OLDEST, before: 'run_' }
-    return kernel.asked(LIST_RUNS, { filter: { status: ['QUEUED'], taskIds }, page })
+    return host.storage.runs.list({ status: ['QUEUED'], taskIds }, page)
   }
   const count = async (queue: string | undefined, atMost: number): Promise<Omit<QueueLine, 'queue'>> => {
-    await kernel.breath.next()
-    const counts = await kernel.asked(COUNT_RUNS, { filter: { queue, status: ['QUEUED'] }, atMost })
+    await turns.next()
+    const counts = await runs.count({ queue, status: ['QUEUED'] }, atMost)
     const { count: queued, isMore } = counts['QUEUED'] ?? { count: 0, isMore: false }
     return { queued, isMore }
   }
@@ -43,7 +47,7 @@ export async function queueLines(kernel: Kernel, signal: AbortSignal): Promise<r
       if (!oldest.has(queue)) oldest.set(queue, createdAt)
   }
   see(await oldestRuns())
-  const set = (await kernel.asked(LIST_QUEUES, undefined)) ?? []
+  const set = (await host.storage.queues?.list()) ?? []
   const declared = definitions.map(({ queue }) => queue)
   const names = [...new Set([...declared, ...set.map(({ name }) => name), ...oldest.keys()])]
   const named = names.slice(0, MOST_LABELS)

@@ -20,8 +20,8 @@ const routes: readonly Route<RouteContext>[] = [
       allowed: 'open',
       answers: { 200: { description: 'It is well.', content: json(object({ ok: FLAG })) } },
     },
-    ({ kernel }) => {
-      const health = new HealthCheck(kernel)
+    ({ inside }) => {
+      const health = new HealthCheck(inside)
       return async (c) => {
         c.header('cache-control', 'no-store')
         if (await health.isHealthy()) return c.json({ ok: true })
@@ -38,18 +38,18 @@ const routes: readonly Route<RouteContext>[] = [
       allowed: 'secret key',
       answers: { 200: { description: 'The numbers, in format 0.0.4.', content: { 'text/plain': TEXT } } },
     },
-    ({ engine, kernel, gate }) => {
-      const durations = new Stopwatch(kernel)
-      const look = new Look(kernel, (signal) => queueLines(kernel, signal))
+    ({ engine, inside, gate, turns }) => {
+      const durations = new Stopwatch(inside)
+      const look = new Look(inside, (signal) => queueLines(inside, turns, signal))
       return async (c) => {
         durations.asked()
         const text = metricsText({
           queues: (await look.take()) ?? [],
           durations,
           stats: engine.stats(),
-          slots: kernel.slots.concurrency,
+          slots: inside.counts().slots,
           subscriptions: gate.subscriptions.size,
-          now: kernel.host.now(),
+          now: inside.host.now(),
         })
         return c.body(text, 200, { 'content-type': METRICS_TYPE })
       }

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { DiagnosticMessages } from '../../api/diagnostics.ts'
 import { CALL_BOUNDARIES, RUN_BOUNDARIES } from '../../api/duration-boundaries.ts'
 import type { CancelTimer } from '../../contract/clock.ts'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 import { Histogram } from './histogram.ts'
 
 /** A scraper that asks less often has left. */
@@ -18,19 +18,19 @@ export class Stopwatch {
   readonly runs: Histogram = new Histogram(RUN_BOUNDARIES)
   readonly waits: Histogram = new Histogram(RUN_BOUNDARIES)
   readonly calls: Histogram = new Histogram(CALL_BOUNDARIES)
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   /** Since when runs wait, by the object of their messages. */
   readonly #since = new WeakMap<object, number>()
   #removals: (() => void)[] = []
   #cancelStop: CancelTimer = () => undefined
 
-  constructor(kernel: Kernel) {
-    this.#kernel = kernel
+  constructor(inside: Inside) {
+    this.#inside = inside
   }
 
   /** Measures from now on. */
   asked(): void {
-    const { host } = this.#kernel
+    const { host } = this.#inside
     this.#cancelStop()
     const about = { label: 'the last look at durations', background: true }
     this.#cancelStop = host.clock.setTimer(host.now() + ASKED_EVERY_MS, () => this.#stop(), about)
@@ -48,7 +48,7 @@ export class Stopwatch {
 
   /** Hears of this engine alone: a channel is of the process. The last that it hears is that the engine has left its storage. */
   #listen<Name extends keyof Messages>(name: Name, hear: (message: Messages[Name]) => void): () => void {
-    const { host } = this.#kernel
+    const { host } = this.#inside
     const listener = (published: unknown): void => {
       // An engine publishes only these on the channel.
       const message = published as Messages[Name]

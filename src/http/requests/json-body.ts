@@ -1,4 +1,4 @@
-import type { Breath } from '../../core/host/breath.ts'
+import type { Turns } from '../../core/inside.ts'
 import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, parseJson, readBody } from './body.ts'
 import { decodeText } from './text.ts'
@@ -15,7 +15,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export async function readJsonObject(
   request: Request,
   limitBytes: number,
-  turns?: Breath,
+  turns?: Turns,
 ): Promise<JsonObject> {
   checkAnnouncedLength(request, limitBytes)
   const body = await readBody(request, limitBytes)

@@ -1,4 +1,4 @@
-import type { Breath } from '../../core/host/breath.ts'
+import type { Turns } from '../../core/inside.ts'
 import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
 import { parseJson, piecesOf } from './body.ts'
@@ -18,7 +18,7 @@ const BATCH = { lines: 256, bytes: 65_536 }
 export async function* readLines(
   request: Request,
   mostBytes: number,
-  turns: Breath,
+  turns: Turns,
 ): AsyncGenerator<readonly unknown[]> {
   const begun = new GatheredBytes()
   for await (const piece of piecesOf(request)) {
@@ -35,7 +35,7 @@ export async function* readLines(
 async function* batchesOf(
   lines: Uint8Array,
   mostBytes: number,
-  turns: Breath,
+  turns: Turns,
 ): AsyncGenerator<readonly unknown[]> {
   for (let [from, to] = [0, 0]; from < lines.length; from = to) {
     for (let left = BATCH.lines; left > 0 && to < lines.length && to - from < BATCH.bytes; left--) {

@@ -29,11 +29,11 @@ export function readAccesses({
  * @throws Refusal 404 if there is no such run; 403 if the caller may not read it, whether it exists or not.
  */
 export async function retrieveRun(
-  { stored, kernel }: Pick<RouteContext, 'stored' | 'kernel'>,
+  { stored, inside }: Pick<RouteContext, 'stored' | 'inside'>,
   { caller, id }: { readonly caller: Caller; readonly id: string },
 ): Promise<RetrievedRun> {
   // Before anything of it is loaded that takes longer for a large run.
-  await requireReadableRun({ kernel }, caller, id)
+  await requireReadableRun({ inside }, caller, id)
   return shownRun(await stored.runs.retrieve(id), caller)
 }
 
@@ -62,7 +62,7 @@ function runNotFound(): Refusal {
  * @throws Refusal 403 if the caller may not read it, whether it exists or not.
  */
 export async function findReadableRun(
-  context: Pick<RouteContext, 'kernel'>,
+  context: Pick<RouteContext, 'inside'>,
   caller: Caller,
   id: string,
 ): Promise<RunRecord | undefined> {
@@ -73,7 +73,7 @@ export async function findReadableRun(
 
 /** The record of a run, or `undefined` if there is none or the caller may not read it. */
 async function readIfAllowed(
-  { kernel }: Pick<RouteContext, 'kernel'>,
+  { inside }: Pick<RouteContext, 'inside'>,
   caller: Caller,
   id: string,
 ): Promise<RunRecord | undefined> {
@@ -85,7 +85,7 @@ async function readIfAllowed(
   if (!isForAll && taskIds.length === 0 && tags.length === 0) return undefined
   // The storage checks task and tags. A stranger learns nothing, not even by the time that reading the run takes.
   const among = isForAll ? undefined : { taskIds, tags }
-  const record = await kernel.read(() => kernel.host.storage.runs.get(id, among))
+  const record = await inside.read(() => inside.host.storage.runs.get(id, among))
   if (record === undefined) return undefined
   const accesses = readAccesses({ id, taskIdentifier: record.taskId, tags: record.tags })
   return caller.mayAny(accesses) ? record : undefined
@@ -97,7 +97,7 @@ async function readIfAllowed(
  * @throws Refusal 403 if the caller may not read it; 404 if there is none.
  */
 export async function requireReadableRun(
-  context: Pick<RouteContext, 'kernel'>,
+  context: Pick<RouteContext, 'inside'>,
   caller: Caller,
   id: string,
 ): Promise<RunRecord> {
@@ -108,7 +108,7 @@ export async function requireReadableRun(
 
 /** Whether the caller may read a run. */
 export async function mayRead(
-  context: Pick<RouteContext, 'kernel'>,
+  context: Pick<RouteContext, 'inside'>,
   caller: Caller,
   id: string,
 ): Promise<boolean> {

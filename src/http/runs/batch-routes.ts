@@ -42,7 +42,7 @@ export const BATCH_ROUTES: readonly Route<TriggerParts>[] = [
         },
       },
     },
-    ({ limits, kernel: { credentials }, batches }) =>
+    ({ limits, inside: { credentials }, batches }) =>
       async (c, { credential }) => {
         const asked = readAnnouncement(await readJsonObject(c.req.raw, limits.otherBytes), limits)
         const { batch, isCached } = batches.announce({ ...asked, credential })
@@ -75,7 +75,7 @@ export const BATCH_ROUTES: readonly Route<TriggerParts>[] = [
       },
       refused: [404, 422],
     },
-    ({ limits, kernel: { publisher }, batches, turns, trigger }) =>
+    ({ limits, inside: { news }, batches, turns, trigger }) =>
       async (c, caller) => {
         const batch = await batches.require(c.req.param('id'))
         let [accepted, known] = [0, 0]
@@ -91,7 +91,7 @@ export const BATCH_ROUTES: readonly Route<TriggerParts>[] = [
             else {
               accepted += 1
               // Subscribers of the batch could not see that the run belongs to it when the run was stored.
-              publisher.wake(added)
+              news.runChanged(added)
             }
           }
         }
@@ -114,9 +114,9 @@ export const BATCH_ROUTES: readonly Route<TriggerParts>[] = [
       answers: { 200: { description: 'The batch.', content: json(named('Batch')) } },
       refused: [404],
     },
-    ({ kernel, batches }) =>
+    ({ inside, batches }) =>
       async (c) =>
-        c.json(await batchJson(await batches.require(c.req.param('id')), kernel.host.storage.runs)),
+        c.json(await batchJson(await batches.require(c.req.param('id')), inside.host.storage.runs)),
   ),
 ]
 

@@ -1,12 +1,7 @@
 import type { RunChange, RunRecord } from '../../contract/records.ts'
-import { WaitpointError } from '../../api/errors.ts'
-import type { Breath } from '../../core/host/breath.ts'
-import type { Kernel } from '../../core/kernel.ts'
-import { tagRun } from '../../core/namespaces/tag-run.ts'
-import { hasFinished, type Attempt, runInAttempt } from '../../core/attempt/attempt.ts'
+import type { Inside, SeenAttempt, Turns } from '../../core/inside.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { readMetadata } from '../../core/views/run.ts'
-import { toJson } from '../../api/serialize.ts'
+import { fromJson, toJson } from '../../api/serialize.ts'
 import { boundJson } from '../requests/bounded-parts.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import type { Limits } from '../limits.ts'
@@ -14,9 +9,9 @@ import type { MetadataChange } from './metadata-change.ts'
 import { Refusal } from '../refusal.ts'
 
 export interface RunChangesOptions {
-  readonly kernel: Kernel
+  readonly inside: Inside
   readonly limits: Pick<Limits, 'tags' | 'metadataBytes'>
-  readonly turns: Breath
+  readonly turns: Turns
 }
 
 /**
@@ -24,12 +19,12 @@ export interface RunChangesOptions {
  * during an attempt only its own engine can change them.
  */
 export class RunChanges {
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #limits: Pick<Limits, 'tags' | 'metadataBytes'>
-  readonly #turns: Breath
+  readonly #turns: Turns
 
-  constructor({ kernel, limits, turns }: RunChangesOptions) {
-    this.#kernel = kernel
+  constructor({ inside, limits, turns }: RunChangesOptions) {
+    this.#inside = inside
     this.#limits = limits
     this.#turns = turns
   }
@@ -41,15 +36,15 @@ export class RunChanges {
    * become too large.
    */
   metadata(id: string, change: MetadataChange): Promise<string> {
-    return this.#kernel.runTurns.take(id, async () => {
+    return this.#inside.runs.inTurn(id, async () => {
       for (;;) {
         // Each look at a large document takes long, as does the request that was read before.
         await this.#turns.next()
-        const attempt = this.#kernel.executor.attempts.get(id)
+        const attempt = this.#inside.runs.attempt(id)
         if (attempt?.isEnded === false) return this.#changeInAttempt(attempt, change)
         const record = await this.#require(id)
         if (record.status !== 'QUEUED' && record.status !== 'DELAYED') throw executedElsewhere(id)
-        const metadataJson = this.#checked(change(readMetadata(record)))
+        const metadataJson = this.#checked(change(metadataOf(record)))
         if (await this.#update(record, { metadataJson })) return metadataJson
       }
     })
@@ -57,31 +52,18 @@ export class RunChanges {
 
   /** Adds tags and returns the number of new ones. */
   async tags(id: string, added: string | readonly string[]): Promise<number> {
-    return (await tagRun(this.#kernel, id, { added, most: this.#limits.tags })).count
+    return (await this.#inside.runs.addTags(id, { added, most: this.#limits.tags })).count
   }
 
   /** Changes the metadata as the task itself would, in one turn, so that no change of the task is lost. */
-  #changeInAttempt(attempt: Attempt, change: MetadataChange): Promise<string> {
-    return runInAttempt(attempt, async () => {
-      let json = ''
-      this.#kernel.namespaces.metadata.replace((before) => {
-        const values = change(before)
-        json = this.#checked(values)
-        return { values, json }
-      })
-      await this.#flushed(attempt)
-      return json
+  async #changeInAttempt(attempt: SeenAttempt, change: MetadataChange): Promise<string> {
+    let json = ''
+    const isStored = await this.#inside.runs.replaceMetadata(attempt, (before) => {
+      const values = change(before)
+      json = this.#checked(values)
+      return { values, json }
     })
-  }
-
-  /** Stores the change. An attempt that finishes meanwhile stores it too; one that was ended from outside does not. */
-  async #flushed(attempt: Attempt): Promise<void> {
-    try {
-      await this.#kernel.namespaces.metadata.flush()
-      if (!attempt.isEnded || hasFinished(attempt)) return
-    } catch (error) {
-      if (!(error instanceof WaitpointError)) throw error
-    }
+    if (isStored) return json
     throw new Refusal(
       409,
       `Cannot change the metadata of run "${attempt.id}": its attempt was ended meanwhile`,
@@ -98,7 +80,7 @@ export class RunChanges {
   }
 
   async #require(id: string): Promise<RunRecord> {
-    const record = await this.#kernel.host.storage.runs.get(id)
+    const record = await this.#inside.host.storage.runs.get(id)
     if (record === undefined) throw new Refusal(404, 'Run not found')
     if (!isFinal(record.status)) return record
     throw new Refusal(422, `Cannot change the metadata of run "${id}": it is already ${record.status}`)
@@ -106,12 +88,17 @@ export class RunChanges {
 
   /** Returns false if the run has changed in the meantime. */
   async #update({ id, status, epoch }: RunRecord, change: RunChange): Promise<boolean> {
-    const { host, publisher } = this.#kernel
+    const { host, news } = this.#inside
     const expected = { status: [status], epoch }
     const updated = await host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
-    if (updated !== undefined) publisher.wake(id)
+    if (updated !== undefined) news.runChanged(id)
     return updated !== undefined
   }
+}
+
+function metadataOf({ metadataJson }: RunRecord): JsonObject {
+  // Only objects are stored as metadata.
+  return (fromJson(metadataJson) ?? {}) as JsonObject
 }
 
 function executedElsewhere(id: string): Refusal {

@@ -25,11 +25,11 @@ export const PACKET_ROUTES: readonly Route<TriggerParts>[] = [
         },
       },
     },
-    ({ kernel, packets }) =>
+    ({ inside, packets }) =>
       (c, { credential }) => {
         const place = packets.reserve(credential)
         // Not the address the server listens on: clients on other machines may be unable to reach it.
-        const base = kernel.credentials.givenUrl ?? baseOf(c)
+        const base = inside.credentials.givenUrl ?? baseOf(c)
         return c.json({ presignedUrl: `${base}${pathOf(place)}`, storagePath: place.path })
       },
   ),

@@ -1,4 +1,4 @@
-import type { Host } from '../../core/host/host.ts'
+import type { Inside } from '../../core/inside.ts'
 import { areEqualSecrets } from '../access/equal-secrets.ts'
 import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
@@ -31,13 +31,16 @@ const LIFE_MS = 300_000
  * place can use it. A payload is dropped when its run is stored, and after five minutes in any case.
  */
 export class PacketStore {
-  readonly #host: Pick<Host, 'clock' | 'random' | 'now'>
+  readonly #host: Pick<Inside['host'], 'clock' | 'random' | 'now'>
   readonly #limits: Pick<Limits, 'packets' | 'packetBytes'>
   /** By path, oldest first. */
   readonly #entries = new Map<string, Entry>()
   #isSweepPlanned = false
 
-  constructor(host: Pick<Host, 'clock' | 'random' | 'now'>, limits: Pick<Limits, 'packets' | 'packetBytes'>) {
+  constructor(
+    host: Pick<Inside['host'], 'clock' | 'random' | 'now'>,
+    limits: Pick<Limits, 'packets' | 'packetBytes'>,
+  ) {
     this.#host = host
     this.#limits = limits
   }

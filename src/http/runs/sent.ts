@@ -31,14 +31,14 @@ export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<un
 
 /** Triggers a run as the client sent it, with its payload if that was sent ahead. */
 export function triggerSent(
-  { engine, stored, gate, kernel, limits, turns }: RouteContext,
+  { engine, stored, gate, inside, limits, turns }: RouteContext,
   packets: PacketStore,
 ): TriggerSent {
   return async (caller, { taskId, body, isPublished, batchId }) => {
     const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
-    const taskOptions = kernel.tasks.get(taskId)?.options
+    const taskOptions = inside.tasks.get(taskId)?.options
     const takesNotes = doesTakeNotes(taskOptions)
-    const readNoted = takesNotes ? withNotes : (noted: NotedValue) => readByCodec(kernel.values, noted)
+    const readNoted = takesNotes ? withNotes : (noted: NotedValue) => readByCodec(inside.values, noted)
     const { payload, options, packetPath } = readTriggerBody(body, { limits, readNoted, packetAt })
     if (takesNotes) readingNotes(() => notesOf(payload) && taskOptions[TAKES_NOTES](payload))
     await turns.next()

@@ -56,7 +56,7 @@ const routes: readonly Route<TriggerParts>[] = [
       },
       refused: [404, 422],
     },
-    ({ kernel, limits, turns, trigger }) => {
+    ({ inside, limits, turns, trigger }) => {
       const repeated = new RepeatedRequests<RunHandle<unknown>>()
       const whose = ({ credential }: Caller, taskId: string): string => `${credential} ${taskId}`
       return {
@@ -74,7 +74,7 @@ const routes: readonly Route<TriggerParts>[] = [
           )
           const { id, isCached } = run
           // The run of an idempotency key, or of a debounce key, may be a stranger's: triggering again does not include reading it.
-          if (isCached && !(await mayRead({ kernel }, caller, id))) return c.json({ id, isCached })
+          if (isCached && !(await mayRead({ inside }, caller, id))) return c.json({ id, isCached })
           const { publicAccessToken } = run
           return c.json({ id, isCached, publicAccessToken }, 200, accessTokenHeaders(publicAccessToken))
         },
@@ -166,7 +166,7 @@ const schemas: OperationGroup['schemas'] = {
 export const TRIGGER_ROUTES: RouteGroup = group(
   routes,
   (context) => {
-    const packets = new PacketStore(context.kernel.host, context.limits)
+    const packets = new PacketStore(context.inside.host, context.limits)
     return { ...context, packets, trigger: triggerSent(context, packets) }
   },
   schemas,

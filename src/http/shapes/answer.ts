@@ -1,7 +1,5 @@
-import type { Kernel } from '../../core/kernel.ts'
-import { outsideRuns } from '../../core/attempt/attempt.ts'
+import { type Inside, outsideRuns, type Turns } from '../../core/inside.ts'
 import { type Caller, expiredAccess } from '../access/caller.ts'
-import type { Breath } from '../../core/host/breath.ts'
 import type { LiveRequest } from '../live-request.ts'
 import type { RunRow } from './run-row.ts'
 import { type ShapeOffset, type ShapeRequest, UNSEEN } from './request.ts'
@@ -37,8 +35,8 @@ export interface ShapeChanges {
 export interface ShapeReceiver {
   readonly request: ShapeRequest
   readonly caller: Caller
-  readonly turns: Breath
-  readonly kernel: Pick<Kernel, 'host' | 'events'>
+  readonly turns: Turns
+  readonly inside: Pick<Inside, 'host' | 'report'>
   readonly live: Pick<LiveRequest, 'breakOff'>
 }
 
@@ -96,7 +94,7 @@ function rowsBody(changes: ShapeChanges, to: ShapeReceiver): ReadableStream<Uint
           if (step.done === true) controller.close()
           else controller.enqueue(encoder.encode(step.value))
         }).catch((error: unknown) => {
-          if (!to.live.breakOff(error, to.kernel)) throw error
+          if (!to.live.breakOff(error, to.inside)) throw error
         }),
       cancel: async () => {
         await texts.return(undefined)
@@ -107,11 +105,11 @@ function rowsBody(changes: ShapeChanges, to: ShapeReceiver): ReadableStream<Uint
 }
 
 async function* rowTexts(changes: ShapeChanges, to: ShapeReceiver): AsyncGenerator<string, undefined> {
-  const { kernel, caller, turns } = to
+  const { inside, caller, turns } = to
   let before = '['
   for (const { id, row: kept } of changes.rows) {
     await turns.next()
-    if (caller.expiresAt !== undefined && kernel.host.now() >= caller.expiresAt) throw expiredAccess()
+    if (caller.expiresAt !== undefined && inside.host.now() >= caller.expiresAt) throw expiredAccess()
     const row = kept ?? (await changes.readAgain?.(id))
     if (row === undefined) continue
     yield before + JSON.stringify(messageOf(row, to))

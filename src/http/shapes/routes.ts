@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { RUNS_TOPIC } from '../../core/changes/publisher.ts'
+import { ALL_RUNS } from '../../core/inside.ts'
 import { FOLLOW_RUN_BY_POLLING_ADDRESS } from '../../hosted/addresses.ts'
 import { BatchRuns } from './batch-runs.ts'
 import type { Caller } from '../access/caller.ts'
@@ -102,7 +102,7 @@ const routes: readonly Route<ShapeParts>[] = [
       refused: [400],
     },
     (parts) => async (c, caller) => {
-      const set = new TaggedRuns(parts.kernel, new URL(c.req.url))
+      const set = new TaggedRuns(parts.inside, new URL(c.req.url))
       const tags = set.tags.map((id) => ({ action: 'read', type: 'tags', id }))
       caller.require({ action: 'read', type: 'runs' }, ...tags)
       return followSet(c, parts, { caller, set })
@@ -124,7 +124,7 @@ const routes: readonly Route<ShapeParts>[] = [
     (parts) => async (c, caller) =>
       followSet(c, parts, {
         caller,
-        set: new BatchRuns(parts.kernel, await parts.batches.require(c.req.param('id'))),
+        set: new BatchRuns(parts.inside, await parts.batches.require(c.req.param('id'))),
       }),
   ),
 ]
@@ -141,7 +141,7 @@ const schemas: OperationGroup['schemas'] = {
 /** Routes for the long-poll protocol of the published client: one run, the runs with some tags, the runs of a batch. */
 export const SHAPE_ROUTES: RouteGroup = group(
   routes,
-  (context) => ({ ...context, log: new ShapeLog(), reads: new RunReads(context.kernel) }),
+  (context) => ({ ...context, log: new ShapeLog(), reads: new RunReads(context.inside) }),
   schemas,
 )
 
@@ -150,11 +150,11 @@ function followSet(
   { log, reads, ...context }: ShapeParts,
   { caller, set }: { readonly caller: Caller; readonly set: RunSet },
 ): Promise<Response> {
-  const { kernel, turns } = context
+  const { inside, turns } = context
   const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
-  const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.host.made('shape').id
-  const shape = new RunSetShape({ kernel, log, reads, set, turns, handle })
-  return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
+  const handle = /^shape_\w{1,64}$/.test(said) ? said : inside.host.made('shape').id
+  const shape = new RunSetShape({ inside, log, reads, set, turns, handle })
+  return answerShape(c, context, { shape, caller, topic: ALL_RUNS })
 }
 
 interface Shape {
@@ -176,18 +176,18 @@ async function answerShape(
   context: RouteContext,
   { shape, caller, topic }: ShapeSubscription,
 ): Promise<Response> {
-  const { kernel, gate, turns } = context
+  const { inside, gate, turns } = context
   const request = new ShapeRequest(new URL(c.req.url), c.req.raw.headers)
   const { offset } = request
   const live = LiveRequest.of(c)
-  const to = { request, caller, turns, kernel, live }
+  const to = { request, caller, turns, inside, live }
   if (!request.isLive || offset === undefined) return shapeAnswer(await shape.all(), to)
   const close = gate.subscriptions.open(caller.credential)
   try {
-    const poll = new LongPoll(kernel, {
+    const poll = new LongPoll(inside, {
       live,
       signal: c.req.raw.signal,
-      topics: [topic],
+      topic,
       expiresAt: caller.expiresAt,
     })
     const changed = await poll.find(() => shape.since(offset))

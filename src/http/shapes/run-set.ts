@@ -1,10 +1,9 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside, Turns } from '../../core/inside.ts'
 import { sha256 } from '../../primitives/digest.ts'
 import type { RunReads } from './run-reads.ts'
 import { RunRow } from './run-row.ts'
 import type { ReadAgain, ShapeChanges, ShownRow } from './answer.ts'
-import type { Breath } from '../../core/host/breath.ts'
 import type { ShapeEntry, ShapeLog } from './log.ts'
 import type { ShapeOffset } from './request.ts'
 import { SetPage, runSize } from './set-page.ts'
@@ -17,11 +16,11 @@ const REREAD_MS = 60_000
 const KEPT_BYTES = 4 * 1_024 * 1_024
 
 export interface RunSetShapeOptions {
-  readonly kernel: Kernel
+  readonly inside: Inside
   readonly log: ShapeLog
   readonly reads: RunReads
   readonly set: RunSet
-  readonly turns: Breath
+  readonly turns: Turns
   /** Identifies the subscriber. */
   readonly handle: string
 }
@@ -73,11 +72,11 @@ export class RunSetShape {
 
   /** The rows that may have changed for a subscriber; all rows if the changes are not known. */
   async #current(known: ShapeEntry | undefined): Promise<CurrentRows> {
-    const { kernel, set } = this.#options
-    const { host, publisher } = kernel
-    const { place } = publisher.changedRuns
+    const { inside, set } = this.#options
+    const { host, news } = inside
+    const { place } = news.changedRuns
     const isOld = known === undefined || host.now() - known.readAt >= REREAD_MS
-    const changed = isOld ? undefined : publisher.changedRuns.since(known.place)
+    const changed = isOld ? undefined : news.changedRuns.since(known.place)
     if (isOld || changed === undefined) return this.#listed()
     const ids = set.among(changed)
     if (ids.length > MANY) return this.#listed()
@@ -85,9 +84,9 @@ export class RunSetShape {
   }
 
   async #listed(): Promise<CurrentRows> {
-    const { kernel, set } = this.#options
-    const { host, publisher } = kernel
-    const { place } = publisher.changedRuns
+    const { inside, set } = this.#options
+    const { host, news } = inside
+    const { place } = news.changedRuns
     const readAt = host.now()
     return { rows: await this.#rowsOf(set.pages()), isAll: true, place, readAt }
   }
@@ -124,8 +123,8 @@ export class RunSetShape {
   }
 
   readonly #readAgain: ReadAgain = async (id) => {
-    const { kernel } = this.#options
-    const record = await kernel.read(() => kernel.host.storage.runs.get(id))
+    const { inside } = this.#options
+    const record = await inside.read(() => inside.host.storage.runs.get(id))
     return record && new RunRow(record)
   }
 

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { RunFilter } from '../../contract/storage.ts'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { Refusal } from '../refusal.ts'
@@ -14,12 +14,12 @@ const DEFAULT_PERIOD = '24h'
 /** The runs that have all given tags and were created recently. */
 export class TaggedRuns implements RunSet {
   readonly tags: readonly string[]
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #periodMs: number
 
   /** @throws Refusal 400 for a period that cannot be read. */
-  constructor(kernel: Kernel, { searchParams }: URL) {
-    this.#kernel = kernel
+  constructor(inside: Inside, { searchParams }: URL) {
+    this.#inside = inside
     this.tags = (searchParams.get('tags') ?? '').split(',').filter((tag) => tag !== '')
     this.#periodMs = readPeriod(searchParams.get('createdAt') ?? DEFAULT_PERIOD)
   }
@@ -30,7 +30,7 @@ export class TaggedRuns implements RunSet {
 
   /** Newest first. */
   async *pages(): AsyncGenerator<readonly RunRecord[]> {
-    const { host } = this.#kernel
+    const { host } = this.#inside
     const from = this.#from()
     // Storages filter by any of the tags. Filtering by one tag leaves few runs to check.
     const filter: RunFilter = this.tags.length === 0 ? { from } : { tags: this.tags.slice(0, 1), from }
@@ -39,7 +39,7 @@ export class TaggedRuns implements RunSet {
     let after: string | undefined
     do {
       const asked = { limit: page.size, after }
-      const { records, next } = await this.#kernel.read(() => host.storage.runs.list(filter, asked))
+      const { records, next } = await this.#inside.read(() => host.storage.runs.list(filter, asked))
       page.read(records)
       const found = records.filter((record) => this.has(record)).slice(0, left)
       left -= found.length
@@ -58,7 +58,7 @@ export class TaggedRuns implements RunSet {
   }
 
   #from(): number {
-    return this.#kernel.host.now() - this.#periodMs
+    return this.#inside.host.now() - this.#periodMs
   }
 }
 

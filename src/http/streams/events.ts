@@ -1,5 +1,4 @@
 import { StreamLaggedError } from '../../api/errors.ts'
-import type { Reading } from '../../core/reading/reading.ts'
 import { type ChunkPage, segmentFailure } from '../../api/stream-page.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf } from '../events/sse-frame.ts'
@@ -8,7 +7,7 @@ const OPENING = ': stream\n\n'
 
 export interface StreamEventOptions {
   readonly key: string
-  readonly pages: Reading<ChunkPage>
+  readonly pages: AsyncIterable<ChunkPage>
   /**
    * The published client reads every event as a chunk. It receives other events only for facts it cannot learn
    * otherwise: that chunks are gone.

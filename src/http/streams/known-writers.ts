@@ -1,5 +1,4 @@
-import type { Attempt } from '../../core/attempt/attempt.ts'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside, SeenAttempt } from '../../core/inside.ts'
 
 /** So many writers of a stream are kept in memory. */
 const MOST_WRITERS = 1_000
@@ -17,16 +16,16 @@ export interface WriterState {
  * The writers of one stream during one attempt. Those of earlier attempts, and those that wrote long ago, are found in storage.
  */
 export class KnownWriters {
-  readonly #kernel: Kernel
-  readonly #attempt: Attempt
+  readonly #inside: Inside
+  readonly #attempt: SeenAttempt
   readonly #key: string
   /** The writer that began longest ago comes first. */
   readonly #known = new Map<string, WriterState>()
   /** Whether storage may know writers that are not known here. */
   #areSomeStored: boolean
 
-  constructor(kernel: Kernel, attempt: Attempt, key: string) {
-    this.#kernel = kernel
+  constructor(inside: Inside, attempt: SeenAttempt, key: string) {
+    this.#inside = inside
     this.#attempt = attempt
     this.#key = key
     this.#areSomeStored = attempt.record.attempt > 1
@@ -65,9 +64,9 @@ export class KnownWriters {
   }
 
   async #lastOf(writer: string): Promise<number> {
-    const { storage } = this.#kernel.host
+    const { storage } = this.#inside.host
     const request = { runId: this.#attempt.id, key: this.#key, from: 0, limit: 0, writer }
-    const read = await this.#kernel.call(() => storage.chunks.read(request))
+    const read = await this.#inside.call(() => storage.chunks.read(request))
     return read?.written ?? -1
   }
 }

@@ -1,6 +1,5 @@
 import { WaitpointError } from '../../api/errors.ts'
-import type { Kernel } from '../../core/kernel.ts'
-import type { Attempt } from '../../core/attempt/attempt.ts'
+import type { Inside, SeenAttempt } from '../../core/inside.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { notSerializable } from '../../api/serialize.ts'
 import { measureJson } from '../../primitives/json.ts'
@@ -14,7 +13,7 @@ const ENDED: readonly string[] = ['ERR_RUN_CANCELED', 'ERR_RUN_ENDED', 'ERR_STAL
 
 /** One stream of an executing run. */
 interface OpenStream {
-  readonly attempt: Attempt
+  readonly attempt: SeenAttempt
   readonly key: string
   readonly writers: KnownWriters
 }
@@ -25,12 +24,12 @@ interface OpenStream {
  * with its chunks, so that a later attempt, in whichever process, adds nothing twice.
  */
 export class OutsideWriter {
-  readonly #kernel: Kernel
+  readonly #inside: Inside
   readonly #limits: Pick<Limits, 'streams'>
-  readonly #writers = new WeakMap<Attempt, Map<string, KnownWriters>>()
+  readonly #writers = new WeakMap<SeenAttempt, Map<string, KnownWriters>>()
 
-  constructor(kernel: Kernel, limits: Pick<Limits, 'streams'>) {
-    this.#kernel = kernel
+  constructor(inside: Inside, limits: Pick<Limits, 'streams'>) {
+    this.#inside = inside
     this.#limits = limits
   }
 
@@ -98,16 +97,16 @@ export class OutsideWriter {
 
   #announce(stream: OpenStream): Promise<void> {
     const { attempt, key } = stream
-    return this.#onAttempt(stream, () => this.#kernel.streams.announce(attempt, key))
+    return this.#onAttempt(stream, () => this.#inside.streams.announce(attempt, key))
   }
 
   #store(stream: OpenStream, chunks: readonly unknown[], progress?: WriterProgress): Promise<void> {
-    return this.#onAttempt(stream, () => this.#kernel.streams.write(stream, chunks, progress))
+    return this.#onAttempt(stream, () => this.#inside.streams.write(stream, chunks, progress))
   }
 
   async #onAttempt({ attempt, key }: OpenStream, act: () => Awaitable<void>): Promise<void> {
     try {
-      await this.#kernel.call(act)
+      await this.#inside.call(act)
     } catch (cause) {
       if (!(cause instanceof WaitpointError) || !ENDED.includes(cause.code)) throw cause
       throw new Refusal(400, `${cannotWrite(attempt.id, key)}: its attempt has ended`, { cause })
@@ -119,13 +118,13 @@ export class OutsideWriter {
     const streams = this.#writers.get(attempt) ?? new Map<string, KnownWriters>()
     this.#writers.set(attempt, streams)
     if (!streams.has(key)) this.#admit(attempt, key, streams)
-    const writers = streams.get(key) ?? new KnownWriters(this.#kernel, attempt, key)
+    const writers = streams.get(key) ?? new KnownWriters(this.#inside, attempt, key)
     streams.set(key, writers)
     return { attempt, key, writers }
   }
 
   /** @throws Refusal 422 for a key that is one too many; those of the run itself are counted, and never refused. */
-  #admit(attempt: Attempt, key: string, begun: ReadonlyMap<string, unknown>): void {
+  #admit(attempt: SeenAttempt, key: string, begun: ReadonlyMap<string, unknown>): void {
     const { id, record } = attempt
     const own = attempt.streams?.keys ?? []
     const keys = new Set([...record.streams, ...own, ...begun.keys()])
@@ -137,15 +136,15 @@ export class OutsideWriter {
     )
   }
 
-  async #attempt(runId: string, key: string): Promise<Attempt> {
-    const { host, executor, claimer } = this.#kernel
-    const attempt = executor.attempts.get(runId)
+  async #attempt(runId: string, key: string): Promise<SeenAttempt> {
+    const { host, runs } = this.#inside
+    const attempt = runs.attempt(runId)
     if (attempt?.isEnded === false) return attempt
-    const record = await this.#kernel.call(() => host.storage.runs.get(runId))
+    const record = await this.#inside.call(() => host.storage.runs.get(runId))
     if (record === undefined) throw new Refusal(404, 'Run not found')
     // Claimed a moment ago: the answer that has it execute here may be on its way.
-    if (record.status === 'EXECUTING' && record.owner === host.owner) await claimer.answered(runId)
-    const started = executor.attempts.get(runId)
+    if (record.status === 'EXECUTING' && record.owner === host.owner) await runs.started(runId)
+    const started = runs.attempt(runId)
     if (started?.isEnded === false) return started
     const cannot = cannotWrite(runId, key)
     if (isFinal(record.status) || record.returned) throw new Refusal(400, `${cannot}: it has ended`)

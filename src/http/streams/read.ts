@@ -1,6 +1,5 @@
 import type { Context } from 'hono'
 import { isFinal } from '../../contract/run-states.ts'
-import { readPages } from '../../core/reading/stream-pages.ts'
 import type { Caller } from '../access/caller.ts'
 import { eventResponse } from '../events/response.ts'
 import { Refusal } from '../refusal.ts'
@@ -26,7 +25,7 @@ export async function readStream(
   context: RouteContext,
   { caller, id, key }: StreamRequest,
 ): Promise<Response> {
-  const { kernel } = context
+  const { inside } = context
   const idleMs = readIdleMs(c.req.header('timeout-seconds'))
   const lastId = readLastId(c.req.header('last-event-id'))
   const start = readStart(c.req.query('startIndex'))
@@ -34,7 +33,7 @@ export async function readStream(
   const isLatest = lastId === undefined && c.req.header('x-trigger-stream-start') === 'latest'
   const from = isLatest ? await tailOf(context, { id, key }) : lastId === undefined ? start : lastId + 1
   // A reader that begins at `startIndex` has not been cut off there.
-  const pages = readPages(kernel, { runId: id, key, from, isResumed: from !== start })
+  const pages = inside.streams.pages({ runId: id, key, from, isResumed: from !== start })
   const takesAllForChunks = c.req.header('trigger-version') !== undefined
   const texts = streamEvents({ key, pages, takesAllForChunks })
   return eventResponse(c, context, {
@@ -47,15 +46,13 @@ export async function readStream(
 
 /** The sequence of the next chunk to be written. */
 async function tailOf(
-  { kernel }: RouteContext,
+  { inside }: RouteContext,
   { id, key }: { readonly id: string; readonly key: string },
 ): Promise<number> {
-  const { host, streams } = kernel
-  const read = await kernel.read(async () => {
-    const run = await host.storage.runs.get(id)
-    const isOver = run === undefined || isFinal(run.status)
-    return streams.read({ runId: id, key, from: 0, limit: 1 }, { isOver, attempt: undefined })
-  })
+  const { host, streams } = inside
+  const run = await inside.read(() => host.storage.runs.get(id))
+  const isOver = run === undefined || isFinal(run.status)
+  const read = await streams.read({ runId: id, key, from: 0, limit: 1 }, isOver)
   return read?.stream.next ?? 0
 }
 

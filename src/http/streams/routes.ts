@@ -1,7 +1,5 @@
 import type { Context } from 'hono'
 import { checkKey } from '../../api/stream.ts'
-import { followStreams } from '../../core/reading/followed-streams.ts'
-import { followRunAlone } from '../../core/reading/subscription.ts'
 import { FOLLOW_RUN_ADDRESS, READ_STREAM_ADDRESS, WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { eventResponse } from '../events/response.ts'
@@ -117,8 +115,8 @@ const routes: readonly Route<StreamParts>[] = [
       cursor.keepOnly(streams)
       // An `EventSource` reconnects after the end. This status stops it.
       if (cursor.isAtEnd) return c.body(null, 204)
-      const { kernel } = context
-      const parts = hasStreams ? followStreams(kernel, id, cursor.positions) : followRunAlone(kernel, id)
+      const { inside } = context
+      const parts = inside.streams.follow(id, hasStreams ? cursor.positions : undefined)
       return eventResponse(c, context, {
         texts: runEvents(parts, { cursor, caller, hasIds }),
         leave: () => parts.return(),
@@ -285,7 +283,7 @@ const routes: readonly Route<StreamParts>[] = [
 /** Routes for the streams of runs: follow a run with all of them, read one, and write to those of runs that execute in this process. */
 export const STREAM_ROUTES: RouteGroup = group(routes, (context) => ({
   ...context,
-  writer: new OutsideWriter(context.kernel, context.limits),
+  writer: new OutsideWriter(context.inside, context.limits),
 }))
 
 /** Whether a parameter leaves out something of the events. */

@@ -1,7 +1,6 @@
 import { StreamInterruptedError, StreamLaggedError } from '../../api/errors.ts'
 import type { Run } from '../../api/run.ts'
 import type { FollowedPart } from '../../api/stream-page.ts'
-import type { Reading } from '../../core/reading/reading.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf, idFrame } from '../events/sse-frame.ts'
 import type { Caller } from '../access/caller.ts'
@@ -26,7 +25,7 @@ export interface RunEventOptions {
  * chunks. See docs/in-the-browser.md.
  */
 export async function* runEvents(
-  parts: Reading<FollowedPart>,
+  parts: AsyncIterable<FollowedPart>,
   { cursor, caller, hasIds }: RunEventOptions,
 ): AsyncGenerator<string> {
   try {

@@ -148,7 +148,7 @@ const routes: readonly Route<RouteContext>[] = [
       answers: { 200: COMPLETED },
       refused: [404],
     },
-    ({ engine, kernel, gate, limits: { completeBytes }, turns }) => {
+    ({ engine, inside, gate, limits: { completeBytes }, turns }) => {
       const completed = new RepeatedRequests<CompletedToken>()
       const hasAnswer = (caller: Caller, id: string, name: string | undefined): boolean =>
         completed.has(`${caller.credential} ${id}`, name)
@@ -169,7 +169,7 @@ const routes: readonly Route<RouteContext>[] = [
             )
           }
           const isRepetition = hasAnswer(caller, id, name)
-          const settled = isRepetition ? undefined : await settledBefore(c.req.raw, { kernel, id })
+          const settled = isRepetition ? undefined : await settledBefore(c.req.raw, { inside, id })
           const { success, status } = settled ?? (await complete())
           // The published client reads any other answer as malformed.
           return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
@@ -202,18 +202,18 @@ const routes: readonly Route<RouteContext>[] = [
       answers: { 200: COMPLETED },
       refused: [404],
     },
-    ({ engine, kernel, gate, limits: { completeBytes }, turns }) =>
+    ({ engine, inside, gate, limits: { completeBytes }, turns }) =>
       async (c) => {
         const { id, hash } = c.req.param()
         // Before any lookup: a caller with a wrong address must not learn whether the token exists.
         await gate.enterBy(c.req.raw, `token ${id}`, () => {
-          if (!areEqualSecrets(hash, kernel.credentials.tokenHash(id)))
+          if (!areEqualSecrets(hash, inside.credentials.tokenHash(id)))
             throw new Refusal(401, "Invalid URL, hash doesn't match")
           // A text that is not an id could still have a valid hash, and each spelling would be counted separately.
           plausibleTokenId(id)
         })
         checkAnnouncedLength(c.req.raw, completeBytes)
-        const settled = await settledBefore(c.req.raw, { kernel, id })
+        const settled = await settledBefore(c.req.raw, { inside, id })
         if (settled !== undefined) return c.json(settled)
         const body = await readBody(c.req.raw, completeBytes)
         await turns.next()

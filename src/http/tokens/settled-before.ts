@@ -1,5 +1,5 @@
 import type { CompletedToken } from '../../api/token.ts'
-import type { Kernel } from '../../core/kernel.ts'
+import type { Inside } from '../../core/inside.ts'
 
 /** A smaller body takes no longer to read and parse than its token takes to look up. */
 const SMALL_BYTES = 16_384
@@ -10,13 +10,13 @@ const SMALL_BYTES = 16_384
  */
 export async function settledBefore(
   { headers }: Request,
-  { kernel, id }: { readonly kernel: Pick<Kernel, 'call' | 'host' | 'publisher'>; readonly id: string },
+  { inside, id }: { readonly inside: Pick<Inside, 'call' | 'host' | 'news'>; readonly id: string },
 ): Promise<CompletedToken | undefined> {
   const length = headers.get('content-length')
   if (length !== null && Number(length) <= SMALL_BYTES) return undefined
-  const { host, publisher } = kernel
-  const read = await kernel.call(() => host.storage.tokens.get(id, host.now()))
+  const { host, news } = inside
+  const read = await inside.call(() => host.storage.tokens.get(id, host.now()))
   if (read?.record.kind !== 'MANUAL' || read.record.status === 'WAITING') return undefined
-  if (read.settledNow) publisher.token(read.record)
+  if (read.settledNow) news.tokenSettled(read.record)
   return { success: false, status: read.record.status }
 }

@@ -1,4 +1,4 @@
-import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { callingAttempt } from '../../core/inside.ts'
 import {
   type AttemptFence,
   STORAGE_CALLS,
@@ -19,7 +19,7 @@ import type { ToldCall } from './storage-call.ts'
 
 /** The name of the caller: the run whose code calls, or the body of the exploration. */
 export function callerName(names: Names): string {
-  const attempt = currentAttempt()
+  const attempt = callingAttempt()
   return attempt === undefined ? 'body' : (names.of(attempt.id) ?? 'run')
 }
 

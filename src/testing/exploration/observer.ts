@@ -1,4 +1,4 @@
-import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { callingAttempt } from '../../core/inside.ts'
 import type { TokenStatus } from '../../contract/records.ts'
 import type { Storage, StorageOperation } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
@@ -59,7 +59,7 @@ export class Observer {
   /** Reports a call. The returned function is called with the answer, just before the caller receives it. */
   called(name: StorageOperation, args: unknown, process: Process): (answer: unknown) => void {
     this.#events += 1
-    const attempt = currentAttempt()
+    const attempt = callingAttempt()
     const runId = attempt === undefined || attempt.isEnded ? undefined : attempt.id
     const told = {
       name,

@@ -4,7 +4,8 @@ import type { AccessGrant, AccessTokenOptions } from '../../api/access.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { TimelineEntry, TimelineOptions } from '../../api/timeline.ts'
-import { type CloseOptions, type Engine, type EngineStats, kernelOf, passFor } from '../../core/engine.ts'
+import type { CloseOptions, Engine, EngineStats } from '../../core/engine.ts'
+import { inside, passFor } from '../../core/inside.ts'
 import type { EngineEvents } from '../../core/changes/events.ts'
 import type {
   AnyTask,
@@ -19,7 +20,6 @@ import type {
   DebounceOptions,
   TriggerOptions,
 } from '../../api/run.ts'
-import { TriggeredRun } from '../../core/namespaces/triggered-run.ts'
 import type { MetadataNamespace, ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
 import type { Duration, EngineWaitNamespace } from '../../api/token.ts'
 import { InjectedFault } from './boundaries.ts'
@@ -176,7 +176,7 @@ export class SurvivingEngine implements Engine {
       const record = await this.#world.storage.runs.get(handle.id)
       if (record === undefined) return handle
       // It is the same run, so the output has the same type.
-      return new TriggeredRun<Output>(kernelOf(engine), { record, isCached: handle.isCached })
+      return inside(engine).runs.handle<Output>({ record, isCached: handle.isCached })
     }
     return new SurvivingHandle(handle, {
       result: () => this.survive(async (engine) => (await now(engine)).result()),

@@ -9,15 +9,15 @@ import {
   type Storage,
   type StorageOperation,
 } from '../../contract/storage.ts'
-import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
+import type { Engine } from '../../core/engine.ts'
 import type { AnyTask } from '../../api/run.ts'
-import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { callingAttempt, createObservedEngine, inside } from '../../core/inside.ts'
 import type { EngineOptions } from '../../api/engine-options.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { show } from '../../primitives/require.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { isForgetting } from '../fixture/kept-records.ts'
-import { noteGivenTimeouts } from '../witness/given-timeouts.ts'
+import { notingTimeout } from '../witness/given-timeouts.ts'
 import { Boundaries } from './boundaries.ts'
 import { boundaryStorage, callerName } from './boundary-storage.ts'
 import { applicationProcess } from './current-process.ts'
@@ -63,6 +63,8 @@ export type StartedEngineOptions = Omit<EngineOptions, 'storage' | 'clock'>
 export interface Life {
   readonly process: Process
   readonly engine: Engine
+  /** Tells the engine from others: its attempts carry the same. */
+  readonly kernel: object
   /** The storage as the engine sees it, unobserved. */
   readonly facing: Storage
   readonly lease: KeptLease
@@ -156,13 +158,13 @@ export class World {
   /** The process of the code that calls, and the label of its call. The body is in no process. */
   calling(what: string): { readonly process: Process | undefined; readonly label: string } {
     const { process } = this
-    const caller = currentAttempt() === undefined ? (process?.name ?? 'body') : callerName(this.names)
+    const caller = callingAttempt() === undefined ? (process?.name ?? 'body') : callerName(this.names)
     return { process, label: this.names.label(caller, this.names.readable(what)) }
   }
 
   /** The process of the code that calls; `undefined` for the body. */
   get process(): Process | undefined {
-    const attempt = currentAttempt()
+    const attempt = callingAttempt()
     return attempt === undefined ? applicationProcess() : this.processOf(attempt.kernel)
   }
 
@@ -196,7 +198,7 @@ export class World {
 
   /** The process an engine lives or lived in, by the kernel that its attempts carry. */
   processOf(kernel: object): Process | undefined {
-    return this.#started.find(({ engine }) => kernelOf(engine) === kernel)?.process
+    return this.#started.find((life) => life.kernel === kernel)?.process
   }
 
   /** Adds a listener for every engine of this name that is started after a crash. */
@@ -310,7 +312,7 @@ export class World {
 
   /** The number of attempts that the retry policy of a task allows. */
   #maxAttempts(taskId: string): number {
-    const [definition] = this.#started.flatMap(({ engine }) => kernelOf(engine).tasks.get(taskId) ?? [])
+    const [definition] = this.#started.flatMap(({ engine }) => inside(engine).tasks.get(taskId) ?? [])
     if (definition === undefined) return Infinity
     const { retry, options } = definition
     return options.catchError === undefined ? (retry.maxAttempts ?? Infinity) : Infinity
@@ -414,14 +416,15 @@ export class World {
     })
     const { storage, facing } = this.#storageOf(process, lease.storage)
     const random = seededRandom(this.#started.length + 1)
-    const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, options)
-    const { stored } = kernelOf(engine).namespaces
-    for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteGivenTimeouts(wait)
+    const ports = { clock: this.#clockOf(process), storage, random }
+    const setting = this.#setting?.starting(process, () => engine)
+    const engine = createObservedEngine(ports, options, { call: notingTimeout, ...setting })
     this.#setting?.started(engine, process)
     // An opening error reaches every call of the body.
     engine.ready().catch(() => undefined)
     process.isObserved = true
-    const life = { process, engine, facing, lease, looksAt: Infinity }
+    const { kernel } = inside(engine)
+    const life = { process, engine, kernel, facing, lease, looksAt: Infinity }
     this.#started.push(life)
     return life
   }

@@ -3,9 +3,9 @@ import { WaitpointError } from '../../api/errors.ts'
 import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Storage } from '../../contract/storage.ts'
-import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { callingAttempt, type EngineObserver, inside } from '../../core/inside.ts'
 import { readName } from '../../contract/question-keys.ts'
-import { type Engine, kernelOf } from '../../core/engine.ts'
+import type { Engine } from '../../core/engine.ts'
 import { errorFromJson, fromJson } from '../../api/serialize.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
@@ -81,9 +81,15 @@ export class Neighbour implements Setting {
     void this.#replay.begin()
   }
 
+  /** A wait is over once its engine knows. Effects do not happen, unless they are given: they end after as long as in the history, as they ended there. */
+  starting(process: Process, engine: () => Engine): EngineObserver {
+    return {
+      settled: (token) => this.told.answered(token.id, token.status),
+      effect: (key) => () => this.#effect(key, engine(), process),
+    }
+  }
+
   started(engine: Engine, process: Process): void {
-    this.#watchAnswers(engine)
-    this.#replaceEffects(engine, process)
     if (!this.#options.fakeGlobals) return
     const random = seededRandom(`neighbour of ${this.#recorded.record.id}`)
     this.#unfake.push(fakeGlobals(engine, { clock: this.#clockOf(process), random }))
@@ -181,27 +187,6 @@ export class Neighbour implements Setting {
     })
   }
 
-  /** A wait is over once its engine knows. */
-  #watchAnswers(engine: Engine): void {
-    const { waitpoints } = kernelOf(engine)
-    const settled = waitpoints.settled.bind(waitpoints)
-    waitpoints.settled = (token) => {
-      this.told.answered(token.id, token.status)
-      settled(token)
-    }
-  }
-
-  /** Effects do not happen, unless they are given: they end after as long as in the history, as they ended there. */
-  #replaceEffects(engine: Engine, process: Process): void {
-    const { namespaces } = kernelOf(engine)
-    const once = namespaces.once.bind(namespaces)
-    namespaces.once = (key, effect) => {
-      if (currentAttempt() === undefined || typeof effect !== 'function') return once(key, effect)
-      // The result is of the type of the effect under this key, as that of a stored effect is.
-      return once(key, () => this.#effect(key, engine, process) as never)
-    }
-  }
-
   async #effect(key: string, engine: Engine, process: Process): Promise<unknown> {
     const { effects } = this.#options
     const given = Object.hasOwn(effects, key) ? effects[key] : undefined
@@ -232,7 +217,7 @@ export class Neighbour implements Setting {
     if (end.kind === 'threw') throw errorFromJson(JSON.stringify(end.error))
     const notStored = this.#recorded.notStored.get(end.id)
     if (notStored !== undefined) throw new WaitpointError('ERR_NOT_SERIALIZABLE', notStored)
-    return kernelOf(engine).values.decode(fromJson(end.outputJson))
+    return inside(engine).values.decode(fromJson(end.outputJson))
   }
 
   #clockOf(process: Process): FakedPorts['clock'] {
@@ -280,7 +265,7 @@ export class Neighbour implements Setting {
 }
 
 function policyAttempt(): number {
-  return currentAttempt()?.record.policyAttempt ?? 1
+  return callingAttempt()?.record.policyAttempt ?? 1
 }
 
 const MOST_VALUE = 80

@@ -7,8 +7,8 @@ import { isFinal } from '../../contract/run-states.ts'
 import type { Codec } from '../../api/codec.ts'
 import { defined } from '../../primitives/defined.ts'
 import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
-import { currentAttempt } from '../../core/attempt/attempt.ts'
-import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
+import { callingAttempt, createObservedEngine, inside } from '../../core/inside.ts'
+import type { Engine } from '../../core/engine.ts'
 import { errorFromJson, fromJson } from '../../api/serialize.ts'
 import { fakeGlobals } from '../fixture/faked-globals.ts'
 import { rememberingClock } from '../fixture/kept-records.ts'
@@ -102,11 +102,11 @@ export class Replay {
     const clock = this.#clock
     await this.#storage.begin()
     const { tasks, codec, patienceMs } = this.#options
-    const engine = createEngineOn(
+    const engine = createObservedEngine(
       { clock: rememberingClock(clock, {}), storage: this.#storage.storage, random },
       { tasks, ...defined({ codec }) },
+      { effect: (key) => this.#effectFor(key) },
     )
-    this.#replaceEffects(engine)
     const unwatch = watchRequests(engine, { clock, graceMs: patienceMs })
     const unfake = this.#options.fakeGlobals ? fakeGlobals(engine, { clock, random }) : undefined
     try {
@@ -190,24 +190,24 @@ export class Replay {
   }
 
   async #give(answer: RecordedAnswer, engine: Engine): Promise<void> {
-    const kernel = kernelOf(engine)
-    const act = { by: kernel.host.owner, now: this.#clock.now() }
+    const { host, news, values } = inside(engine)
+    const act = { by: host.owner, now: this.#clock.now() }
     switch (answer.kind) {
       case 'token': {
         const settled = await this.#storage.settle(answer.record, act)
-        if (settled !== undefined) kernel.publisher.token(settled)
+        if (settled !== undefined) news.tokenSettled(settled)
         return
       }
       case 'child': {
         const ended = await this.#storage.endChild(answer.record, act)
-        if (ended !== undefined) kernel.publisher.elsewhere(ended)
+        if (ended !== undefined) news.runEnded(ended)
         return
       }
       case 'effect': {
         const notStored = this.#recorded.notStored.get(answer.id)
         this.#effects.get(answer.id)?.answer(() => {
           if (notStored !== undefined) throw new WaitpointError('ERR_NOT_SERIALIZABLE', notStored)
-          return kernelOf(engine).values.decode(fromJson(answer.outputJson))
+          return values.decode(fromJson(answer.outputJson))
         })
         return
       }
@@ -227,17 +227,10 @@ export class Replay {
   }
 
   /** Effects do not happen: they end when they did, as they did. */
-  #replaceEffects(engine: Engine): void {
-    const { namespaces } = kernelOf(engine)
-    const once = namespaces.once.bind(namespaces)
-    namespaces.once = (key, effect) => {
-      const attempt = currentAttempt()
-      if (attempt === undefined || typeof effect !== 'function') return once(key, effect)
-      this.#joinEffect(key, attempt.record.policyAttempt)
-      const given = Object.hasOwn(this.#options.effects, key) ? this.#options.effects[key] : undefined
-      // The result is of the type of the effect under this key, as that of a stored effect is.
-      return once(key, () => (given === undefined ? this.#effect(key) : given()) as never)
-    }
+  #effectFor(key: string): () => unknown {
+    this.#joinEffect(key, callingAttempt()?.record.policyAttempt ?? 1)
+    const given = Object.hasOwn(this.#options.effects, key) ? this.#options.effects[key] : undefined
+    return given ?? (() => this.#effect(key))
   }
 
   /** The engine lets an attempt join an effect that an earlier one has begun: it ends as that of this attempt did. */
@@ -249,7 +242,7 @@ export class Replay {
   async #effect(key: string): Promise<unknown> {
     const token = this.#storage.effect(key)
     if (token === undefined) this.#depart(unknownEffect(key))
-    else this.#answers.effectCalled(token, currentAttempt()?.record.policyAttempt ?? 1)
+    else this.#answers.effectCalled(token, callingAttempt()?.record.policyAttempt ?? 1)
     const ended = new AbortController()
     const id = token?.id ?? key
     let settle: (() => unknown) | undefined

@@ -6,11 +6,9 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
 import { type TaskDefinition, TaskRegistry, validatePayload } from '../../api/task-definition.ts'
 import { task } from '../../core/ambient/define-task.ts'
-import { createEngineOn } from '../../core/engine.ts'
-import { VersionMismatchError } from '../../core/execution/pending-versions.ts'
+import { createObservedEngine, mismatchOf } from '../../core/inside.ts'
 import { fromJson } from '../../api/serialize.ts'
 import { valuesFor, valuesOf } from '../../api/values.ts'
-import { PlaceMismatchError } from '../../core/waits/key.ts'
 import { defined } from '../../primitives/defined.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import type { Codec } from '../../api/codec.ts'
@@ -96,7 +94,7 @@ export class RunCheck {
       clock: stoppedClock(this.#now),
       random: seededRandom(`check of ${record.id}`),
     }
-    const engine = createEngineOn(ports, { tasks: this.#tasks, ...this.#codec })
+    const engine = createObservedEngine(ports, { tasks: this.#tasks, ...this.#codec })
     let mismatch: unknown
     engine.on('error', ({ error, runId }) => {
       if (runId === record.id) mismatch ??= error
@@ -135,11 +133,12 @@ function withoutHooks({ options, version }: TaskDefinition): AnyTask {
 /** The details that the engine knows of a run that it lets stand still. */
 function withMismatch(found: InFlightDeparture, stored: RunInFlight, error: unknown): InFlightDeparture {
   if (found.reason !== 'question') return found
-  if (error instanceof VersionMismatchError) return { ...found, reason: 'version' }
-  if (!(error instanceof PlaceMismatchError)) return found
+  const mismatch = mismatchOf(error)
+  if (mismatch === 'version') return { ...found, reason: 'version' }
+  if (mismatch === undefined) return found
   const { asked } = stored
-  const token = asked.tokens.find(({ key }) => key?.value === error.expectedKey)
-  const child = asked.runs.find(({ key }) => key?.value === error.expectedKey)
+  const token = asked.tokens.find(({ key }) => key?.value === mismatch.expectedKey)
+  const child = asked.runs.find(({ key }) => key?.value === mismatch.expectedKey)
   const expected = token === undefined ? child && childQuestion(child) : tokenQuestion(token)
-  return { ...found, ...(expected === undefined ? {} : { expected }), asked: askedQuestion(error.asked) }
+  return { ...found, ...(expected === undefined ? {} : { expected }), asked: askedQuestion(mismatch.asked) }
 }

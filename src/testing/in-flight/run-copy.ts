@@ -13,7 +13,7 @@ import type {
   TokenInserted,
 } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
-import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { callingAttempt } from '../../core/inside.ts'
 import { readEffect } from '../../contract/question-keys.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { type Operations, withOperations } from '../storages/wrapped.ts'
@@ -86,7 +86,7 @@ export class RunCopy {
       'runs.get': (id) => this.#answer(id === ownId ? runs.get(id) : this.#run(id)),
       // The engine looks for work of its own, its tasks look at the runs there are.
       'runs.list': (filter, page) =>
-        currentAttempt() === undefined
+        callingAttempt() === undefined
           ? runs.list(filter, page)
           : this.#answer(this.#read(() => this.#source.runs.list(filter, page))),
       'runs.waits': (id) => (id === ownId ? runs.waits(id) : this.#read(() => this.#source.runs.waits(id))),

@@ -6,7 +6,7 @@ import {
   type TickRequest,
 } from '../../contract/storage.ts'
 import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
-import { liveAttempt } from '../../core/attempt/attempt.ts'
+import { callingAttempt } from '../../core/inside.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { wrapStorage } from './wrapped.ts'
@@ -72,7 +72,7 @@ export function flakyStorage(storage: Storage, { seed = 1 }: FlakyOptions = {}):
 }
 
 function isMadeAgain(name: StorageOperation): boolean {
-  return STORAGE_CALLS[name].isRepeated ?? liveAttempt() !== undefined
+  return STORAGE_CALLS[name].isRepeated ?? callingAttempt()?.isOver === false
 }
 
 function meet<Answer>(

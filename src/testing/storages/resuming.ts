@@ -1,27 +1,15 @@
 import type { RunRecord, WaitRecord } from '../../contract/records.ts'
 import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
-import type { Claimer } from '../../core/execution/claimer.ts'
-import type { Executor } from '../../core/execution/executor.ts'
-import type { Host } from '../../core/host/host.ts'
-import type { Attempt } from '../../core/attempt/attempt.ts'
-import type { Waitpoints } from '../../core/waits/waitpoints.ts'
+import type { Inside } from '../../core/inside.ts'
 import { wrapStorage } from './wrapped.ts'
-
-/** The parts of an engine needed to abandon an attempt. */
-export interface ResumedParts {
-  readonly host: Host
-  readonly executor: Executor
-  readonly claimer: Claimer
-  readonly waitpoints: Waitpoints
-}
 
 export interface ResumingOptions {
   readonly storage: Storage
   /** The number of re-executions of each run, shared by all engines on a storage. */
   readonly restarts: Map<string, number>
-  /** The parts of the engine on this storage, available once it exists. */
-  readonly parts: () => ResumedParts
+  /** The inside of the engine on this storage, available once it exists. */
+  readonly inside: () => Inside
 }
 
 /**
@@ -33,13 +21,13 @@ export interface ResumingOptions {
  */
 export class ResumingStorage {
   readonly #storage: Storage
-  readonly #parts: () => ResumedParts
+  readonly #inside: () => Inside
   readonly #restarts: Map<string, number>
 
-  constructor({ storage, restarts, parts }: ResumingOptions) {
+  constructor({ storage, restarts, inside }: ResumingOptions) {
     this.#storage = wrapStorage(storage, (_name, operation) => operation)
     this.#restarts = restarts
-    this.#parts = parts
+    this.#inside = inside
   }
 
   /** The storage for the engine. */
@@ -78,29 +66,18 @@ export class ResumingStorage {
   }
 
   #restart(runId: string): Awaitable<void> {
-    const { executor, claimer, host } = this.#parts()
-    const attempt = executor.attempts.get(runId)
-    if (attempt?.is('parked') !== true) return
-    const { epoch } = attempt.record
+    const { host, runs } = this.#inside()
+    const record = runs.abandon(runId)
+    if (record === undefined) return
+    const { epoch } = record
     const expected = { status: ['WAITING'] as const, epoch }
     const change = { status: 'QUEUED', epoch: epoch + 1 } as const
-    this.#abandon(attempt)
     const request = { id: runId, expected, change, by: host.owner, now: host.now() }
     return chain(this.#storage.runs.update(request), (updated) => {
       if (updated === undefined) return
       this.#restarts.set(runId, (this.#restarts.get(runId) ?? 0) + 1)
-      claimer.poke()
+      runs.claim()
     })
-  }
-
-  /** The waits of the attempt never end, and it is told nothing, as if its process were gone. */
-  #abandon(attempt: Attempt): void {
-    const { streams } = attempt
-    this.#parts().waitpoints.leave(attempt)
-    attempt.finish()
-    attempt.letGo()
-    // Its sources are told, as a connection that breaks would be.
-    void Promise.resolve(streams?.stop()).catch(() => undefined)
   }
 }
 

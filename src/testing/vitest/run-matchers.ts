@@ -1,6 +1,6 @@
 import { StuckError, VirtualTimeoutError } from '../../clock/virtual/errors.ts'
 import { renderWaitGraph } from '../../clock/virtual/wait-graph.ts'
-import { kernelOf } from '../../core/engine.ts'
+import { inside } from '../../core/inside.ts'
 import type { Run } from '../../api/run.ts'
 import type { TokenReference } from '../../api/token.ts'
 import { parseDuration } from '../../primitives/duration.ts'
@@ -96,7 +96,7 @@ export async function toHaveEmitted(
 ): Promise<Matched> {
   const { run, t } = runUnderTest(subject)
   const key = String(idOf(stream))
-  const { storage } = kernelOf(t.engine).host
+  const { storage } = inside(t.engine).host
   const read = await atRest(t, run.id, async () =>
     storage.chunks.read({ runId: run.id, key, from: 0, limit: MOST_CHUNKS }),
   )
@@ -141,7 +141,7 @@ export async function toBeStuck(this: MatcherContext, subject: unknown): Promise
 
 /** Reads when all code is at rest. A matcher that the test does not await is a loose end meanwhile. */
 async function atRest<T>({ engine, clock }: TestEngine, runId: string, read: () => Promise<T>): Promise<T> {
-  const watcher = kernelOf(engine).watchers.watch(runId)
+  const watcher = inside(engine).news.watch(runId)
   try {
     await clock.settle()
     return await read()
@@ -155,7 +155,7 @@ async function atRest<T>({ engine, clock }: TestEngine, runId: string, read: () 
  * that time goes on even after the matcher has given up.
  */
 async function untilEnded({ engine, clock }: TestEngine, runId: string, limit: number): Promise<Run> {
-  const watcher = kernelOf(engine).watchers.watch(runId)
+  const watcher = inside(engine).news.watch(runId)
   try {
     for (;;) {
       const run = await engine.runs.retrieve(runId)

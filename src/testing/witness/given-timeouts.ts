@@ -1,4 +1,4 @@
-import type { WaitNamespace } from '../../api/token.ts'
+import type { CreateTokenOptions } from '../../api/token.ts'
 import { show } from '../../primitives/require.ts'
 import { ContextValue } from './context-value.ts'
 
@@ -6,14 +6,14 @@ import { ContextValue } from './context-value.ts'
 const underWay = new ContextValue<{ readonly timeout: unknown }>()
 
 /**
- * Keeps the time-outs that calls of `createToken` were given, as the test or the task wrote them. The namespace is the one
- * that all ways to an engine end at: `engine.wait`, the `wait` of the module, the tools of a run and the HTTP handler.
+ * Makes a call of `createToken`, and keeps the time-out that it is given, as the test or the task wrote it, until its token is
+ * stored. Other calls are made as they are.
  */
-export function noteGivenTimeouts(wait: WaitNamespace): void {
-  const createToken = wait.createToken.bind(wait)
-  const noted: WaitNamespace['createToken'] = (options) =>
-    underWay.run({ timeout: options?.timeout }, () => createToken(options))
-  wait.createToken = noted
+export function notingTimeout<Answer>(name: string, given: unknown, make: () => Answer): Answer {
+  if (name !== 'createToken') return make()
+  // What is no object is refused.
+  const { timeout } = Object(given) as CreateTokenOptions
+  return underWay.run({ timeout }, make)
 }
 
 /** Whether the token that is being stored got the engine's default time-out. */

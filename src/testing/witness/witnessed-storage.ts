@@ -1,6 +1,6 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunUpdated, Storage } from '../../contract/storage.ts'
-import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { callingAttempt } from '../../core/inside.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { isTimeoutDefault } from './given-timeouts.ts'
 import type { Origin } from './origin.ts'
@@ -71,7 +71,7 @@ export function witnessedStorage(storage: Storage, witness: Witness): Storage {
       }),
   }
   return wrapStorage(withOperations(storage, watched), (name, operation) => (...args) => {
-    const attempt = currentAttempt()
+    const attempt = callingAttempt()
     if (attempt !== undefined) witness.passed(attempt.id, name)
     return operation(...args)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { kernelOf } from '../../../src/core/engine.ts'
+import { inside } from '../../../src/core/inside.ts'
 import { Gate } from '../../../src/http/access/gate.ts'
 import { type HandlerLimits, readLimits } from '../../../src/http/limits.ts'
 import { readBody } from '../../../src/http/requests/body.ts'
@@ -14,7 +14,7 @@ interface Bench {
 
 async function onBench(limits: HandlerLimits, body: (bench: Bench) => Promise<void>): Promise<void> {
   await using t = await stillEngine()
-  const gate = new Gate(kernelOf(t.engine), readLimits(limits))
+  const gate = new Gate(inside(t.engine), readLimits(limits))
   await body({ gate, now: () => t.clock.now(), advance: (ms) => t.clock.advance(ms) })
 }
 
