@@ -138,7 +138,7 @@ function stored({ boundaries }: World): Setting {
     }
     return answer
   })
-  return { storage, clockSkewMs: 0, started: () => undefined, over: () => undefined }
+  return { storage, clockSkewMs: 0, starting: () => ({}), started: () => undefined, over: () => undefined }
 }
 
 const SCHEDULES = Math.ceil(CASES / 4)
