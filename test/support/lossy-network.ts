@@ -52,10 +52,10 @@ const AT_ONCE = 0.2
 const NEVER = new Promise<never>(() => undefined)
 
 /**
- * What late copies of are not made: the storage takes a park for that of now if the run has gone on and executes in its attempt, as
- * a fence tells attempts apart and not the moments of one. See docs/decisions/leases-and-fences.md.
+ * Late copies of these have an effect that is wrong: see docs/decisions/leases-and-fences.md. Of a park or a resume, where the run has
+ * gone on since; of a claim, where its repetition was refused because the lease had not been taken yet, and is by then.
  */
-const NOT_LATE: ReadonlySet<StorageOperation> = new Set(['runs.park', 'runs.resume'])
+const NOT_LATE: ReadonlySet<StorageOperation> = new Set(['runs.park', 'runs.resume', 'runs.claim'])
 
 /** Between processes and their storage: calls and answers take their time, get lost, and arrive after they were given up. */
 export class LossyNetwork {
