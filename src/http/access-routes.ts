@@ -16,7 +16,8 @@ import { readJsonObject } from './requests/json-body.ts'
 import { refusingWrongInput } from './requests/wrong-input.ts'
 import { group, type Route, route, type RouteGroup } from './route.ts'
 import type { RouteContext } from './route-context.ts'
-import { PUBLIC_CLAIMS, readAccessTokenBody } from './access/token.ts'
+import { PUBLIC_CLAIMS } from '../hosted/access-token.ts'
+import { readAccessTokenBody } from './access/token.ts'
 
 const RUN: Parameter = { name: 'run', in: 'path', description: 'The id of a run.' }
 const WORKERS =

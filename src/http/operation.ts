@@ -1,4 +1,6 @@
 import type { Address } from '../hosted/addresses.ts'
+import { ACCESS_TOKEN, ACCESS_TOKEN_CLAIMS, REQUEST_NAME } from '../hosted/headers.ts'
+import type { MemberType } from '../hosted/members.ts'
 
 /** A JSON schema, draft 2020-12. `#/components/schemas/…` refers to a named one of the document. */
 export type Schema = boolean | { readonly [keyword: string]: unknown }
@@ -89,6 +91,17 @@ export const INSTANT: Schema = { type: 'string', format: 'date-time' }
 export const JSON_OBJECT: Schema = { type: 'object', additionalProperties: true }
 export const ANYTHING: Schema = {}
 
+const SCHEMAS: Readonly<Record<MemberType, Schema>> = {
+  text: TEXT,
+  number: { type: 'number' },
+  date: INSTANT,
+}
+
+/** Members as schemas. */
+export function membersOf(members: Readonly<Record<string, MemberType>>): Readonly<Record<string, Schema>> {
+  return Object.fromEntries(Object.entries(members).map(([name, type]) => [name, SCHEMAS[type]]))
+}
+
 /** A JSON body, or answer. */
 export function json(schema: Schema): Content {
   return { 'application/json': schema }
@@ -159,7 +172,7 @@ export function offsetPageOf(items: Schema): Schema {
 
 /** By which a request that is sent again is known. */
 export const REPEATED: Parameter = {
-  name: 'x-trigger-request-idempotency-key',
+  name: REQUEST_NAME,
   in: 'header',
   description:
     'A name for this request. Sent again under it, within minutes and to this handler, it gets the first answer.',
@@ -167,6 +180,6 @@ export const REPEATED: Parameter = {
 
 /** The headers by which a client gets an access token along with what it created. */
 export const ACCESS_HEADERS: Readonly<Record<string, string>> = {
-  'x-trigger-jwt': 'An access token for what was created.',
-  'x-trigger-jwt-claims': 'The claims of access tokens that the published client signs itself, as JSON.',
+  [ACCESS_TOKEN]: 'An access token for what was created.',
+  [ACCESS_TOKEN_CLAIMS]: 'The claims of access tokens that the published client signs itself, as JSON.',
 }

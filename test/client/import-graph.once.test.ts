@@ -16,7 +16,6 @@ describe('what a client needs', () => {
     expect(loaded.filter((path) => path.startsWith('src/api/')).sort()).toEqual([
       'src/api/cursor-page.ts',
       'src/api/errors.ts',
-      'src/hosted/queue-item.ts',
       'src/api/retry.ts',
       'src/api/run.ts',
       'src/api/stream.ts',

@@ -6,6 +6,7 @@ import { Exchange } from './exchange.ts'
 import { knownError, type RequestSubject } from './known-error.ts'
 import { refusedAnswer } from './refused-answer.ts'
 import { reasonOf } from './reason.ts'
+import { API_VERSION } from '../../hosted/run.ts'
 
 /** One request to the service. */
 export interface ApiRequest {
@@ -24,9 +25,6 @@ export interface ApiAnswer {
   readonly body: unknown
   readonly headers: Headers
 }
-
-/** The version of the API, with its statuses and fields, that this client reads. */
-const API_VERSION = '2025-07-16'
 
 /** Sends requests to one service. */
 export class Transport {

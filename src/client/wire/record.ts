@@ -1,4 +1,10 @@
+import type { MemberType } from '../../hosted/members.ts'
+import { defined } from '../../primitives/defined.ts'
 import { unreadable } from '../connection/api-error.ts'
+
+type Members<Types extends Readonly<Record<string, MemberType>>> = {
+  readonly [Name in keyof Types]?: NonNullable<ReturnType<WireRecord[Types[Name]]>>
+}
 
 /**
  * An object of an answer. A member that is missing, null, or of another type reads as `undefined`, because services add
@@ -64,6 +70,14 @@ export class WireRecord {
     return date
   }
 
+  /** Those of some members that it has. */
+  members<Types extends Readonly<Record<string, MemberType>>>(types: Types): Members<Types> {
+    const found: Record<string, unknown> = {}
+    for (const name in types) found[name] = this[types[name] as MemberType](name)
+    // Each is read by the method of its type.
+    return defined(found) as Members<Types>
+  }
+
   texts(name: string): readonly string[] {
     const value = this.value(name)
     return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
@@ -77,8 +91,7 @@ export class WireRecord {
 
   /** A member object as a record; an empty record if it is missing. */
   record(name: string): WireRecord {
-    const value = this.value(name)
-    return new WireRecord(typeof value === 'object' && !Array.isArray(value) ? value : {}, this.#what)
+    return new WireRecord(this.object(name) ?? {}, this.#what)
   }
 
   /** A member object, unwrapped. */

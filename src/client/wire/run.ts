@@ -2,6 +2,8 @@ import type { TokenKind, RunStatus } from '../../contract/records.ts'
 import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
 import type { RunOwner } from '../../api/run-owner.ts'
 import { statusFlags, RUN_STATUSES } from '../../contract/run-states.ts'
+import { RUN_MEMBERS } from '../../hosted/run.ts'
+import { OTHER_NAMES } from '../../hosted/statuses.ts'
 import { defined } from '../../primitives/defined.ts'
 import type { Packets } from './packets.ts'
 import { readStoredError } from './error.ts'
@@ -46,12 +48,11 @@ export async function readRow(
   const value = (name: string): Promise<unknown> =>
     packets.read({ data: wire.value(name), type: wire.text(`${name}Type`) ?? 'application/json' }, signal)
   const id = wire.requiredText('friendlyId')
-  const finishedAt = wire.date('completedAt')
   const metadata = await value('metadata')
   const values = { payload: await value('payload'), output: await value('output') }
   const older = new WireRecord(metadata ?? {}, 'metadata').texts('$$streams')
   return {
-    ...commonFields(wire, { id, finishedAt, values }),
+    ...commonFields(wire, id, values),
     tags: wire.texts('runTags'),
     // `readRow` has parsed it as an object.
     metadata: (metadata ?? {}) as Run['metadata'],
@@ -60,7 +61,6 @@ export async function readRow(
     attemptCount: wire.number('attemptNumber') ?? 0,
     ...defined({ delayedUntil: wire.date('delayUntil') }),
     rootId: wire.text('rootId') ?? id,
-    ...defined({ parentId: wire.text('parentId') }),
   }
 }
 
@@ -69,30 +69,25 @@ function readApiRun(wire: WireRecord, values: RunValues): Run {
   const related = wire.record('relatedRuns')
   const parentId = wire.text('parentId') ?? related.record('parent').text('id')
   return {
-    ...commonFields(wire, { id, finishedAt: wire.date('finishedAt'), values }),
+    ...commonFields(wire, id, values),
     tags: wire.texts('tags'),
     metadata: wire.object('metadata') ?? {},
     attemptCount: wire.number('attemptCount') ?? 0,
-    ...defined({ delayedUntil: wire.date('delayedUntil') }),
     rootId: wire.text('rootId') ?? related.record('root').text('id') ?? id,
     ...defined({ parentId }),
   }
 }
 
-type CommonFields = Omit<Run, 'tags' | 'metadata' | 'attemptCount' | 'delayedUntil' | 'parentId' | 'rootId'>
+type CommonFields = Omit<Run, 'tags' | 'metadata' | 'attemptCount' | 'rootId'>
 
-function commonFields(
-  wire: WireRecord,
-  {
-    id,
-    finishedAt,
-    values,
-  }: { readonly id: string; readonly finishedAt: Date | undefined; readonly values: RunValues },
-): CommonFields {
+function commonFields(wire: WireRecord, id: string, values: RunValues): CommonFields {
+  const members = wire.members(RUN_MEMBERS)
+  // The name that it has in rows.
+  const finishedAt = members.finishedAt ?? wire.date('completedAt')
   const status = readRunStatus(wire.requiredText('status'), finishedAt !== undefined)
   const createdAt = wire.requiredDate('createdAt')
   const updatedAt = wire.date('updatedAt') ?? createdAt
-  const startedAt = wire.date('startedAt')
+  const { startedAt } = members
   const hasOutput = status === 'COMPLETED' && values.output !== undefined
   return {
     id,
@@ -102,17 +97,10 @@ function commonFields(
     ...(hasOutput ? { output: values.output } : {}),
     ...defined({ error: readStoredError(wire.value('error')) }),
     realtimeStreams: wire.texts('realtimeStreams'),
-    ...defined({
-      queue: wire.text('queue'),
-      concurrencyKey: wire.text('concurrencyKey'),
-      priority: wire.number('priority'),
-      idempotencyKey: wire.text('idempotencyKey'),
-      debounceKey: wire.text('debounceKey'),
-      batchId: wire.text('batchId'),
-    }),
+    ...members,
+    ...defined({ finishedAt }),
     createdAt,
     updatedAt,
-    ...defined({ startedAt, finishedAt, expiredAt: wire.date('expiredAt') }),
     durationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt).getTime() - startedAt.getTime(),
     ...statusFlags(status),
   }
@@ -153,22 +141,6 @@ function readAttempt(wire: WireRecord): RunAttempt | [] {
   const waitingMs = wire.number('waitingMs') ?? 0
   const executingMs = wire.number('executingMs') ?? endedAt.getTime() - startedAt.getTime() - waitingMs
   return { number, startedAt, endedAt, executingMs, waitingMs, error }
-}
-
-/** Statuses that have other names in the service: in its API, older versions included, and in its database. */
-const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
-  PENDING: 'QUEUED',
-  WAITING_FOR_DEPLOY: 'PENDING_VERSION',
-  DEQUEUED: 'EXECUTING',
-  RETRYING_AFTER_FAILURE: 'EXECUTING',
-  REATTEMPTING: 'EXECUTING',
-  PAUSED: 'WAITING',
-  WAITING_TO_RESUME: 'WAITING',
-  FROZEN: 'WAITING',
-  COMPLETED_SUCCESSFULLY: 'COMPLETED',
-  COMPLETED_WITH_ERRORS: 'FAILED',
-  INTERRUPTED: 'FAILED',
-  SYSTEM_FAILURE: 'CRASHED',
 }
 
 const OWN: ReadonlySet<string> = new Set(RUN_STATUSES)

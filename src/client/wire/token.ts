@@ -1,6 +1,7 @@
 import type { TokenStatus } from '../../contract/records.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
 import type { RetrievedToken, Token } from '../../api/token.ts'
+import { TOKEN_MEMBERS } from '../../hosted/token.ts'
 import { defined } from '../../primitives/defined.ts'
 import type { Packets } from './packets.ts'
 import type { WireRecord } from './record.ts'
@@ -10,6 +11,8 @@ const NEVER = 8.64e15
 
 /** A token of a list. */
 export function readToken(wire: WireRecord): Token {
+  const members = wire.members(TOKEN_MEMBERS)
+  const { idempotencyKey: _generated, ...others } = members
   return {
     id: wire.requiredText('id'),
     status: readTokenStatus(wire.text('status')),
@@ -17,12 +20,8 @@ export function readToken(wire: WireRecord): Token {
     tags: wire.texts('tags'),
     createdAt: wire.requiredDate('createdAt'),
     timeoutAt: wire.date('timeoutAt') ?? new Date(NEVER),
-    ...defined({
-      completedAt: wire.date('completedAt'),
-      idempotencyKey: readUserKey(wire),
-      idempotencyKeyExpiresAt: wire.date('idempotencyKeyExpiresAt'),
-      runId: wire.text('runId'),
-    }),
+    // The hosted service generates keys for tokens without one; those are left out.
+    ...(wire.flag('userProvidedIdempotencyKey') === false ? others : members),
   }
 }
 
@@ -50,9 +49,4 @@ export async function readRetrievedToken<Output>(
 /** A token status of the engine. An unknown status counts as completed. */
 export function readTokenStatus(status: string | undefined): TokenStatus {
   return status === 'WAITING' || status === 'TIMED_OUT' ? status : 'COMPLETED'
-}
-
-/** The hosted service generates keys for tokens without one; those are left out. */
-function readUserKey(wire: WireRecord): string | undefined {
-  return wire.flag('userProvidedIdempotencyKey') === false ? undefined : wire.text('idempotencyKey')
 }

@@ -1,10 +1,9 @@
+import { AUDIENCE, ISSUER, PUBLIC_CLAIMS } from '../../hosted/access-token.ts'
 import { hmacSha256 } from '../../primitives/digest.ts'
 import type { SignedGrant } from '../../api/access.ts'
 import type { Host } from './host.ts'
 
 const DAY_MS = 86_400_000
-const ISSUER = 'https://id.trigger.dev'
-const AUDIENCE = 'https://api.trigger.dev'
 
 /** Told apart from what token URLs are signed with: ids of tokens have no spaces. */
 const ACCESS_KEY = 'key of public access tokens'
@@ -79,8 +78,7 @@ export class Credentials {
     const iat = Math.floor(issuedAt / 1_000)
     const exp = Math.ceil(expiresAt / 1_000)
     const claims = {
-      sub: 'waitpoint',
-      pub: true,
+      ...PUBLIC_CLAIMS,
       scopes,
       iss: ISSUER,
       aud: AUDIENCE,

@@ -1,6 +1,6 @@
 import { errors, jwtVerify } from 'jose'
 import type { Inside } from '../../core/inside.ts'
-import { AUDIENCE, ISSUER } from './token.ts'
+import { AUDIENCE, ISSUER } from '../../hosted/access-token.ts'
 import { readSkipColumns } from './skip-columns.ts'
 import { type Access, allows, idsIn } from './scope.ts'
 import { areEqualSecrets } from './equal-secrets.ts'

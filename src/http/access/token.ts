@@ -1,4 +1,6 @@
 import type { SignedGrant } from '../../api/access.ts'
+import { PUBLIC_CLAIMS } from '../../hosted/access-token.ts'
+import { ACCESS_TOKEN, ACCESS_TOKEN_CLAIMS } from '../../hosted/headers.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { show } from '../../primitives/require.ts'
 import type { JsonObject } from '../requests/json-body.ts'
@@ -6,17 +8,12 @@ import { Refusal } from '../refusal.ts'
 import { SKIPPABLE } from '../../hosted/skippable-columns.ts'
 import { readSkipColumns } from './skip-columns.ts'
 
-/** The claims that the published client puts into access tokens it signs itself. */
-export const PUBLIC_CLAIMS: JsonObject = { sub: 'waitpoint', pub: true }
-export const ISSUER = 'https://id.trigger.dev'
-export const AUDIENCE = 'https://api.trigger.dev'
-
 const DEFAULT_LIFE_MS = 900_000
 const NAMES = ['scopes', 'expirationTime', 'oneTimeUse', 'realtime']
 
 /** The response headers in which the published client finds the access token of a created object. */
 export function accessTokenHeaders(token: string): Readonly<Record<string, string>> {
-  return { 'x-trigger-jwt': token, 'x-trigger-jwt-claims': JSON.stringify(PUBLIC_CLAIMS) }
+  return { [ACCESS_TOKEN]: token, [ACCESS_TOKEN_CLAIMS]: JSON.stringify(PUBLIC_CLAIMS) }
 }
 
 /**

@@ -1,6 +1,3 @@
-/** The header in which the published client names a request, to repeat it safely. */
-export const REQUEST_NAME = 'x-trigger-request-idempotency-key'
-
 /** Clients repeat a request within seconds. Within that time hardly more other requests arrive. */
 const MOST = 1_000
 const LONGEST_NAME = 128

@@ -1,17 +1,12 @@
 import type { StoredError } from '../../api/errors.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import type { RetrievedRun, Run } from '../../api/run.ts'
+import { API_VERSION, ERROR_TYPE, OF_THE_SERVICE } from '../../hosted/run.ts'
+import { OLDER_NAMES } from '../../hosted/statuses.ts'
 import { packetText } from '../requests/packet-text.ts'
 
-/** The costs that the service reports for a run. */
-const NO_COSTS = { costInCents: 0, baseCostInCents: 0 }
 /** The service has several environments. An engine counts as one. */
 const ENVIRONMENT = { id: 'waitpoint', name: 'waitpoint' }
-
-/** The header that names the version of the API that a client speaks. */
-export const API_VERSION_HEADER = 'x-trigger-api-version'
-/** Clients of older versions name another one, or none. */
-const API_VERSION = '2025-07-16'
 
 /** A run in a list, without payload, output and error; `retrieve` returns those. */
 export function runJson(run: Run, apiVersion?: string): object {
@@ -20,8 +15,7 @@ export function runJson(run: Run, apiVersion?: string): object {
     ...listed,
     ...statusName(run, apiVersion),
     ...flags(run),
-    ...NO_COSTS,
-    isTest: false,
+    ...OF_THE_SERVICE,
     env: ENVIRONMENT,
   }
 }
@@ -33,8 +27,7 @@ export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object
     ...rest,
     ...statusName(run, apiVersion),
     ...flags(run),
-    ...NO_COSTS,
-    isTest: false,
+    ...OF_THE_SERVICE,
     depth: run.parentId === undefined ? 0 : 1,
     triggerFunction: 'trigger',
     relatedRuns: {},
@@ -60,14 +53,13 @@ export function runResultJson(run: RetrievedRun): object | undefined {
     return { ok: true, id, taskIdentifier, output: text, outputType: type }
   }
   const { message, name, stackTrace } = errorJson(error ?? { name: 'Error', message: `The run is ${status}` })
-  const built = { type: 'BUILT_IN_ERROR', name, message, stackTrace: stackTrace ?? '' }
+  const built = { type: ERROR_TYPE, name, message, stackTrace: stackTrace ?? '' }
   return { ok: false, id, taskIdentifier, error: built }
 }
 
-/** Clients of older versions of the API know a run that waits for fitting code by another name. */
+/** Clients of older versions of the API, which name another version or none, know some statuses by other names. */
 function statusName({ status }: Run, apiVersion: string | undefined): { readonly status: string } {
-  const isOlder = apiVersion !== API_VERSION
-  return { status: isOlder && status === 'PENDING_VERSION' ? 'WAITING_FOR_DEPLOY' : status }
+  return { status: apiVersion === API_VERSION ? status : (OLDER_NAMES[status] ?? status) }
 }
 
 /**

@@ -1,20 +1,14 @@
 import type { RunStatus } from '../../contract/records.ts'
 import type { ListRunsParams } from '../../api/run.ts'
+import { NEVER, OLDER_NAMES } from '../../hosted/statuses.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Limits } from '../limits.ts'
 import { ListQuery } from '../requests/list-query.ts'
 
-/** Statuses of the service that runs of this engine never have. */
-const NEVER: ReadonlySet<string> = new Set([
-  'DEQUEUED',
-  'SYSTEM_FAILURE',
-  'REATTEMPTING',
-  'FROZEN',
-  'INTERRUPTED',
-])
-
-/** The name that older versions of the API have for a status. */
-const OLDER_NAMES: ReadonlyMap<string, RunStatus> = new Map([['WAITING_FOR_DEPLOY', 'PENDING_VERSION']])
+/** The statuses that have other names in older versions of the API. */
+const OLDER: ReadonlyMap<string, string> = new Map(
+  Object.entries(OLDER_NAMES).map(([status, name]) => [name, status]),
+)
 
 /**
  * The filter of a list request, or `undefined` if no run can match it.
@@ -29,7 +23,7 @@ export function readRunQuery(
   const [tasks, tags] = [query.list('taskIdentifier'), query.list('tag')]
   requireAll(caller, { tasks, tags })
   const asked = query.list('status')
-  const status = asked?.filter((each) => !NEVER.has(each)).map((each) => OLDER_NAMES.get(each) ?? each)
+  const status = asked?.filter((each) => !NEVER.includes(each)).map((each) => OLDER.get(each) ?? each)
   const isNone = (asked !== undefined && status?.length === 0) || query.text('isTest') === 'true'
   const params = {
     ...query.created(),

@@ -1,3 +1,5 @@
+import { RUN_STATUSES } from '../../contract/run-states.ts'
+import { ERROR_TYPE, OF_THE_SERVICE, RUN_MEMBERS } from '../../hosted/run.ts'
 import {
   ANYTHING,
   arrayOf,
@@ -5,6 +7,7 @@ import {
   FLAG,
   INSTANT,
   JSON_OBJECT,
+  membersOf,
   named,
   object,
   type OperationGroup,
@@ -23,7 +26,9 @@ const FLAGS = {
   isCancelled: FLAG,
 }
 /** The fields of a run that the hosted service has, and an engine has no use for. */
-const OF_THE_SERVICE = { isTest: { const: false }, costInCents: { const: 0 }, baseCostInCents: { const: 0 } }
+const SERVICE = Object.fromEntries(
+  Object.entries(OF_THE_SERVICE).map(([name, value]) => [name, { const: value }]),
+)
 const ALWAYS = {
   id: TEXT,
   taskIdentifier: TEXT,
@@ -37,39 +42,15 @@ const ALWAYS = {
   durationMs: COUNT,
   rootId: TEXT,
   ...FLAGS,
-  ...OF_THE_SERVICE,
+  ...SERVICE,
 }
-const SOMETIMES = {
-  queue: TEXT,
-  concurrencyKey: TEXT,
-  priority: { type: 'number' },
-  idempotencyKey: TEXT,
-  debounceKey: TEXT,
-  batchId: TEXT,
-  startedAt: INSTANT,
-  finishedAt: INSTANT,
-  delayedUntil: INSTANT,
-  expiredAt: INSTANT,
-  parentId: TEXT,
-}
+const SOMETIMES = membersOf(RUN_MEMBERS)
 
 /** What the document says of runs. */
 export const RUN_SCHEMAS: OperationGroup['schemas'] = {
   RunStatus: {
     type: 'string',
-    enum: [
-      'DELAYED',
-      'QUEUED',
-      'EXECUTING',
-      'WAITING',
-      'PENDING_VERSION',
-      'COMPLETED',
-      'FAILED',
-      'CANCELED',
-      'TIMED_OUT',
-      'EXPIRED',
-      'CRASHED',
-    ],
+    enum: RUN_STATUSES,
   },
   Run: object({ ...ALWAYS, env: object({ id: TEXT, name: TEXT }) }, SOMETIMES),
   RetrievedRun: object(
@@ -106,7 +87,7 @@ export const RUN_SCHEMAS: OperationGroup['schemas'] = {
         ok: { const: false },
         id: TEXT,
         taskIdentifier: TEXT,
-        error: object({ type: { const: 'BUILT_IN_ERROR' }, ...ERROR, stackTrace: TEXT }),
+        error: object({ type: { const: ERROR_TYPE }, ...ERROR, stackTrace: TEXT }),
       }),
     ],
   },

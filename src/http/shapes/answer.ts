@@ -3,6 +3,14 @@ import { type Caller, expiredAccess } from '../access/caller.ts'
 import type { LiveRequest } from '../live-request.ts'
 import type { RunRow } from './run-row.ts'
 import { type ShapeOffset, type ShapeRequest, UNSEEN } from './request.ts'
+import {
+  OLDER_SHAPE_HANDLE,
+  OLDER_SHAPE_OFFSET,
+  SHAPE_CURSOR,
+  SHAPE_HANDLE,
+  SHAPE_OFFSET,
+  SHAPE_SCHEMA,
+} from '../../hosted/headers.ts'
 
 /** Rows are made this far ahead of the client. */
 const AHEAD_BYTES = 64 * 1_024
@@ -49,12 +57,12 @@ export function shapeAnswer(changes: ShapeChanges, to: ShapeReceiver): Response 
   const { request } = to
   const text = `${offset.at}_${offset.number}`
   const headers = {
-    'electric-offset': text,
-    'electric-handle': handle,
+    [SHAPE_OFFSET]: text,
+    [SHAPE_HANDLE]: handle,
     'electric-up-to-date': '',
     // Values are plain JSON, so the client must not parse them again.
-    ...(request.isLive ? { 'electric-cursor': `${offset.number}` } : { 'electric-schema': '{}' }),
-    ...(request.isOld ? { 'electric-chunk-last-offset': text, 'electric-shape-id': handle } : {}),
+    ...(request.isLive ? { [SHAPE_CURSOR]: `${offset.number}` } : { [SHAPE_SCHEMA]: '{}' }),
+    ...(request.isOld ? { [OLDER_SHAPE_OFFSET]: text, [OLDER_SHAPE_HANDLE]: handle } : {}),
     'cache-control': 'no-store',
   }
   const isSmall = rows.every(({ row }) => row !== undefined)

@@ -1,4 +1,5 @@
 import { Refusal } from '../refusal.ts'
+import { SHAPE_VERSION } from '../../hosted/headers.ts'
 
 /** The position of a subscriber: an instant and a number, repeated in its next request. */
 export interface ShapeOffset {
@@ -27,7 +28,7 @@ export class ShapeRequest {
     this.offset = readOffset(searchParams.get('offset'))
     this.handle = searchParams.get('handle') ?? searchParams.get('shape_id') ?? undefined
     this.skipColumns = new Set((searchParams.get('skipColumns') ?? '').split(','))
-    this.isOld = !headers.has('x-trigger-electric-version')
+    this.isOld = !headers.has(SHAPE_VERSION)
   }
 }
 

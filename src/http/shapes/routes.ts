@@ -27,6 +27,7 @@ import { type ShapeChanges, shapeAnswer } from './answer.ts'
 import { ShapeLog } from './log.ts'
 import { type ShapeOffset, ShapeRequest } from './request.ts'
 import { TaggedRuns } from './tagged-runs.ts'
+import { SHAPE_HANDLE, SHAPE_OFFSET, SHAPE_VERSION } from '../../hosted/headers.ts'
 
 interface ShapeParts extends RouteContext {
   readonly log: ShapeLog
@@ -40,11 +41,11 @@ const PARAMETERS: readonly Parameter[] = [
     description: '`true` waits for a change, for some 20 seconds; else the answer is what there is.',
     schema: FLAG,
   },
-  { name: 'offset', in: 'query', description: '`electric-offset` of the last answer; `-1` at first.' },
-  { name: 'handle', in: 'query', description: '`electric-handle` of the last answer.' },
+  { name: 'offset', in: 'query', description: `\`${SHAPE_OFFSET}\` of the last answer; \`-1\` at first.` },
+  { name: 'handle', in: 'query', description: `\`${SHAPE_HANDLE}\` of the last answer.` },
   { name: 'skipColumns', in: 'query', description: 'Columns that are not wanted.', isList: true },
   {
-    name: 'x-trigger-electric-version',
+    name: SHAPE_VERSION,
     in: 'header',
     description: 'Sent by newer clients; without it the answer also has the headers that older ones read.',
   },
@@ -52,8 +53,8 @@ const PARAMETERS: readonly Parameter[] = [
 const ROWS = {
   description: 'The rows that are new, then a message that these are all.',
   headers: {
-    'electric-offset': 'Where to go on.',
-    'electric-handle': 'Which rows these are.',
+    [SHAPE_OFFSET]: 'Where to go on.',
+    [SHAPE_HANDLE]: 'Which rows these are.',
   },
   content: json(named('ShapeMessages')),
 }

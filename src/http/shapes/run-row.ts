@@ -1,8 +1,10 @@
-import type { RunRecord, RunStatus } from '../../contract/records.ts'
+import type { RunRecord } from '../../contract/records.ts'
 import type { Caller } from '../access/caller.ts'
 import { isUserKey } from '../../contract/key-scopes.ts'
 import { storedPacketText } from '../requests/packet-text.ts'
 import { storedError } from '../../api/serialize.ts'
+import { ERROR_TYPE, OF_THE_SERVICE } from '../../hosted/run.ts'
+import { ROW_NAMES } from '../../hosted/statuses.ts'
 import { sha256 } from '../../primitives/digest.ts'
 
 /**
@@ -19,21 +21,6 @@ const REQUIRED: ReadonlySet<string> = new Set([
   'createdAt',
   'updatedAt',
 ])
-
-/** Statuses as the service's database stores them. Its client treats any other status as QUEUED. */
-const STATUSES: Readonly<Record<RunStatus, string>> = {
-  DELAYED: 'DELAYED',
-  QUEUED: 'PENDING',
-  EXECUTING: 'EXECUTING',
-  WAITING: 'WAITING_TO_RESUME',
-  PENDING_VERSION: 'PENDING_VERSION',
-  COMPLETED: 'COMPLETED_SUCCESSFULLY',
-  FAILED: 'COMPLETED_WITH_ERRORS',
-  CANCELED: 'CANCELED',
-  TIMED_OUT: 'TIMED_OUT',
-  EXPIRED: 'EXPIRED',
-  CRASHED: 'CRASHED',
-}
 
 /** A run as rows of the shape protocol show it, with its version. */
 export class RunRow {
@@ -81,7 +68,7 @@ function identity(record: RunRecord): Columns {
     id,
     friendlyId: id,
     taskIdentifier: taskId,
-    status: STATUSES[status],
+    status: ROW_NAMES[status] ?? status,
     idempotencyKey: key === undefined || !isUserKey(key.scope) ? null : key.value,
     runTags: tags,
     realtimeStreams: streams,
@@ -118,12 +105,12 @@ function texts({ status, payloadJson, outputJson, metadataJson, errorJson }: Run
 
 /** Columns of the service without a counterpart in this engine. */
 function extras({ attempt }: RunRecord): Columns {
-  return { number: 0, attemptNumber: attempt, isTest: false, costInCents: 0, baseCostInCents: 0, ttl: null }
+  return { number: 0, attemptNumber: attempt, ...OF_THE_SERVICE, ttl: null }
 }
 
 function errorOf(json: string): object {
   const { name, message, stack = '' } = storedError(json)
-  return { type: 'BUILT_IN_ERROR', name, message, stackTrace: stack }
+  return { type: ERROR_TYPE, name, message, stackTrace: stack }
 }
 
 /** The client adds the zone. */

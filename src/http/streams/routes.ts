@@ -15,6 +15,7 @@ import { OutsideWriter } from './outside-writer.ts'
 import { readStream } from './read.ts'
 import { RunCursor } from './run-cursor.ts'
 import { runEvents } from './run-events.ts'
+import { RESUME_FROM, WRITER } from '../../hosted/headers.ts'
 
 /** The longest line, and so the longest chunk, in a body of many chunks. */
 const LINE_BYTES = 1_024 * 1_024
@@ -62,7 +63,7 @@ const EVENTS_OF_ONE = {
   content: EVENTS,
 }
 const CLIENT: Parameter = {
-  name: 'x-client-id',
+  name: WRITER,
   in: 'header',
   description: 'A name for the writer; the chunks of each are counted from 0, over all attempts of the run.',
 }
@@ -211,7 +212,7 @@ const routes: readonly Route<StreamParts>[] = [
         KEY,
         CLIENT,
         {
-          name: 'x-resume-from-chunk',
+          name: RESUME_FROM,
           in: 'header',
           description:
             'The number of the first chunk in the body. Chunks that were written before add nothing.',
@@ -225,8 +226,8 @@ const routes: readonly Route<StreamParts>[] = [
     ({ writer, turns }) =>
       async (c) => {
         const [runId, key] = writtenStream(c)
-        const resumeFrom = c.req.header('x-resume-from-chunk')
-        const isNumbered = resumeFrom !== undefined || c.req.header('x-client-id') !== undefined
+        const resumeFrom = c.req.header(RESUME_FROM)
+        const isNumbered = resumeFrom !== undefined || c.req.header(WRITER) !== undefined
         const clientId = isNumbered ? clientOf(c) : undefined
         const batches = readLines(c.req.raw, LINE_BYTES, turns)
         await writer.write(runId, key, { clientId, from: readIndex(resumeFrom), batches })
@@ -321,7 +322,7 @@ function usableKey(key: string): string {
 
 /** The client that numbers its chunks. Requests without an id share one. */
 function clientOf(c: Context): string {
-  return shortHeader(c, 'X-Client-Id') ?? 'default'
+  return shortHeader(c, WRITER) ?? 'default'
 }
 
 /** A name in a header that is remembered, so that it has to be short. */

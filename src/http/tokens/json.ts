@@ -1,32 +1,21 @@
 import type { CreatedToken, RetrievedToken, Token } from '../../api/token.ts'
 import type { Caller } from '../access/caller.ts'
 import { packetText } from '../requests/packet-text.ts'
-
-/** The output that the published client expects for a token that timed out. */
-const TIMED_OUT = 'TRIGGER_WAITPOINT_TIMEOUT'
+import { TIMED_OUT_CODE } from '../../hosted/token.ts'
 
 /** A token, as its creation answers it. */
 export function createdTokenJson({ id, isCached, url, publicAccessToken }: CreatedToken): object {
   return { id, isCached, url, publicAccessToken }
 }
 
-/** A token in a list, without its output and error. The run that made it is for secret keys. */
-export function tokenJson(token: Token, { hasSecretKey }: Pick<Caller, 'hasSecretKey'>): object {
-  const { id, url, status, tags, createdAt, timeoutAt, completedAt } = token
-  const { idempotencyKey, idempotencyKeyExpiresAt } = token
+/** A token in a list, without its output and error. Runs are for secret keys. */
+export function tokenJson(
+  token: Token & Partial<RetrievedToken<unknown>>,
+  { hasSecretKey }: Pick<Caller, 'hasSecretKey'>,
+): object {
+  const { output: _output, error: _error, runId, waitingRuns, ...shown } = token
   // `JSON.stringify` drops undefined members. The published client does not accept null for them.
-  return {
-    id,
-    url,
-    status,
-    tags,
-    createdAt,
-    timeoutAt,
-    completedAt,
-    idempotencyKey,
-    idempotencyKeyExpiresAt,
-    runId: hasSecretKey ? token.runId : undefined,
-  }
+  return hasSecretKey ? { ...shown, runId, waitingRuns } : shown
 }
 
 /** A token with its output as text. For a token that timed out, the output is its error. */
@@ -37,12 +26,11 @@ export function retrievedTokenJson(
   const { status, output, timeoutAt } = token
   const isTimedOut = status === 'TIMED_OUT'
   const value = isTimedOut
-    ? { code: TIMED_OUT, message: `Waitpoint timed out at ${timeoutAt.toISOString()}` }
+    ? { code: TIMED_OUT_CODE, message: `Waitpoint timed out at ${timeoutAt.toISOString()}` }
     : output
   const { text, type } = packetText(value)
   return {
     ...tokenJson(token, caller),
-    waitingRuns: caller.hasSecretKey ? token.waitingRuns : undefined,
     output: text,
     outputType: type,
     outputIsError: isTimedOut,

@@ -17,6 +17,7 @@ import {
   FLAG,
   INSTANT,
   json,
+  membersOf,
   LIST_PARAMETERS,
   arrayOf,
   named,
@@ -33,13 +34,15 @@ import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
 import { ListQuery } from '../requests/list-query.ts'
 import { Refusal } from '../refusal.ts'
-import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
+import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { settledBefore } from './settled-before.ts'
 import { createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
+import { REQUEST_NAME } from '../../hosted/headers.ts'
+import { TOKEN_MEMBERS } from '../../hosted/token.ts'
 
 const ID: Parameter = { name: 'id', in: 'path', description: 'The id of the token: `waitpoint_…`.' }
 const DURATION: Schema = { anyOf: [TEXT, COUNT] }
@@ -48,12 +51,7 @@ const COMPLETED = { description: 'Settled, by this request or before.', content:
 
 const TOKEN = { id: TEXT, url: TEXT, status: named('TokenStatus'), tags: arrayOf(TEXT) }
 const INSTANTS = { createdAt: INSTANT, timeoutAt: INSTANT }
-const LATER = {
-  completedAt: INSTANT,
-  idempotencyKey: TEXT,
-  idempotencyKeyExpiresAt: INSTANT,
-  runId: TEXT,
-}
+const LATER = membersOf(TOKEN_MEMBERS)
 
 const routes: readonly Route<RouteContext>[] = [
   route(

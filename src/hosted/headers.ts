@@ -1,0 +1,19 @@
+/** The version of the API that a client speaks. */
+export const API_VERSION_HEADER = 'x-trigger-api-version'
+/** A name for a request, to repeat it safely. */
+export const REQUEST_NAME = 'x-trigger-request-idempotency-key'
+/** An access token for what was created. */
+export const ACCESS_TOKEN = 'x-trigger-jwt'
+export const ACCESS_TOKEN_CLAIMS = 'x-trigger-jwt-claims'
+/** Which writer of a stream it is, and the chunk that it sends first. */
+export const WRITER = 'x-client-id'
+export const RESUME_FROM = 'x-resume-from-chunk'
+/** Newer readers of shapes send it. */
+export const SHAPE_VERSION = 'x-trigger-electric-version'
+export const SHAPE_OFFSET = 'electric-offset'
+export const SHAPE_HANDLE = 'electric-handle'
+export const SHAPE_CURSOR = 'electric-cursor'
+export const SHAPE_SCHEMA = 'electric-schema'
+/** What older ones call the offset and the handle. */
+export const OLDER_SHAPE_OFFSET = 'electric-chunk-last-offset'
+export const OLDER_SHAPE_HANDLE = 'electric-shape-id'
