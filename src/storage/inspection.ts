@@ -2,6 +2,8 @@
 export interface StorageInspection {
   /** The schema of the database; without a version there are no tables. */
   readonly schema: SchemaVersion
+  /** Whether this user may change the records. */
+  readonly mayWrite: boolean
   /** The time at the storage. */
   readonly now: number
   /** Parts of the database with their size in bytes. */

@@ -88,6 +88,46 @@ describe('--postgres', () => {
     await engine.ready()
   })
 
+  it('looks with a role that may only read, and says so when it is to change something', async () => {
+    await using engine = createEngine({
+      tasks: [ask],
+      storage: postgresStorage({ connectionString: database.url, schema: 'museum' }),
+    })
+    const { id } = await engine.trigger(ask, undefined)
+    for await (const { isWaiting } of engine.runs.subscribeToRun(id)) if (isWaiting) break
+    const token = (await engine.wait.listTokens()).data[0]
+    await using client = await connectPostgres(database.url)
+    const role = `visitor_${process.pid}`
+    await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'visitor'`)
+    await client.query(`GRANT USAGE ON SCHEMA museum TO ${role}`)
+    await client.query(`GRANT SELECT ON ALL TABLES IN SCHEMA museum TO ${role}`)
+    const url = Object.assign(new URL(database.url), { username: role, password: 'visitor' })
+    const look = (...args: readonly string[]): Promise<ProgramEnd> =>
+      installed.start([...args, '--postgres', url.href, '--schema', 'museum']).ended
+    for (const [args, shown] of [
+      [['runs', 'list'], id],
+      [['runs', 'get', id], id],
+      [['tokens', 'get', token?.id ?? ''], 'WAITING'],
+    ] as const)
+      expect(await look(...args), args.join(' ')).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(shown) as string,
+      })
+    for (const args of [
+      ['runs', 'cancel', id],
+      ['tokens', 'complete', token?.id ?? '', '--output', '1'],
+    ])
+      expect(await look(...args), args.join(' ')).toMatchObject({
+        code: 4,
+        out: '',
+        err: expect.stringMatching(
+          /Cannot change postgres:.*museum.*: it may not be written by this user/,
+        ) as string,
+      })
+    await client.query(`DROP OWNED BY ${role}`)
+    await client.query(`DROP ROLE ${role}`)
+  })
+
   it('tells why a schema cannot be brought up to date', async () => {
     await using client = await connectPostgres(database.url)
     await client.query('CREATE SCHEMA newer')

@@ -79,9 +79,21 @@ export class InstalledPackage implements Disposable {
     return this.node([join(this.folder, 'node_modules/waitpoint/dist/cli/main.js'), ...args], cwd)
   }
 
+  /** Starts `waitpoint` for a user with no rights but those that files give. That is said of root, who has all otherwise. */
+  startWithoutRights(args: readonly string[]): RunningProgram {
+    const main = join(this.folder, 'node_modules/waitpoint/dist/cli/main.js')
+    if (process.getuid?.() !== 0) return this.node([main, ...args])
+    const rights = '--bounding-set=-dac_override,-dac_read_search'
+    return this.#start('setpriv', [rights, process.execPath, main, ...args])
+  }
+
   /** Starts Node. */
   node(args: readonly string[], cwd: string = this.folder): RunningProgram {
-    const child = spawn(process.execPath, args, { cwd, env: this.#env, stdio: ['ignore', 'pipe', 'pipe'] })
+    return this.#start(process.execPath, args, cwd)
+  }
+
+  #start(program: string, args: readonly string[], cwd: string = this.folder): RunningProgram {
+    const child = spawn(program, args, { cwd, env: this.#env, stdio: ['ignore', 'pipe', 'pipe'] })
     return new RunningProgram(child)
   }
 

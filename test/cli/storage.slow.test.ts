@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDriver } from '../databases/drivers.ts'
@@ -239,6 +239,37 @@ describe('a file whose app was killed', () => {
     const cookie = headers.get('set-cookie')?.split(';')[0] ?? ''
     return (await fetch(`${url}/runs`, { headers: { cookie } })).text()
   }
+})
+
+describe('a file that may not be written', () => {
+  it('is looked at as it is, with its log, and not changed', async () => {
+    const folder = installed.project()
+    const file = join(folder, 'app.db')
+    await using app = await installed.app(file, KEY)
+    const cli = new Caller('--db', file)
+    const { out } = await cli.call('runs', 'trigger', 'ask', '--new-task')
+    const id = out.trim()
+    expect(await cli.call('runs', 'get', id)).toMatchObject({ code: 0 })
+    chmodSync(file, 0o444)
+    const look = (...args: readonly string[]): Promise<ProgramEnd> =>
+      installed.startWithoutRights([...args, '--db', file]).ended
+    const note = expect.stringContaining(`This is ${file} as it is now: it may not be written`) as string
+    const looks = async (): Promise<void> => {
+      const shown = { code: 0, out: expect.stringContaining(id) as string, err: note }
+      expect(await look('runs', 'list')).toMatchObject(shown)
+      expect(await look('runs', 'get', id)).toMatchObject(shown)
+    }
+    await looks()
+    expect(await look('doctor')).toMatchObject({ code: 0, err: '' })
+    const refused = expect.stringContaining(`Cannot change ${file}: it may not be written`) as string
+    expect(await look('runs', 'replay', id)).toMatchObject({ code: 4, out: '', err: refused })
+    app.kill('SIGTERM')
+    await app.ended
+    chmodSync(folder, 0o555)
+    await looks()
+    chmodSync(folder, 0o755)
+    expect(readdirSync(folder)).toEqual(['app.db'])
+  })
 })
 
 describe('a file that no app has opened', () => {

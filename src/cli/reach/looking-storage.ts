@@ -1,6 +1,16 @@
-import type { SettingStore, Storage, TickRequest, TickResult } from '../../contract/storage.ts'
+import {
+  type SettingStore,
+  STORAGE_CALLS,
+  type Storage,
+  type StorageOperation,
+  type TickRequest,
+  type TickResult,
+} from '../../contract/storage.ts'
 import { USED_LINK } from '../../console/login-link.ts'
 import { withOperations } from '../../testing/storages/wrapped.ts'
+
+/** What an engine writes that only looks. */
+const UPKEEP: readonly StorageOperation[] = ['tick', 'settings.getOrInsert']
 
 /**
  * A storage for an engine that looks from outside. It writes what a user asks for, and nothing by itself: it takes no lease
@@ -21,6 +31,24 @@ export function lookingStorage(storage: Storage): Storage {
     }),
     prune: () => 0,
   })
+}
+
+/** A looking storage in which nothing can be changed: what a user asks for is refused, by `why`. */
+export function readOnlyStorage(storage: Storage, why: () => Error): Storage {
+  const refuse = (): never => {
+    throw why()
+  }
+  const writing = (Object.keys(STORAGE_CALLS) as StorageOperation[]).filter(
+    (name) => STORAGE_CALLS[name].writes === 'records' && !UPKEEP.includes(name),
+  )
+  const leave: Storage['leave'] = async (request) => {
+    try {
+      await storage.leave(request)
+    } catch {
+      // There is no lease to end. What was opened is closed.
+    }
+  }
+  return withOperations(storage, { ...Object.fromEntries(writing.map((name) => [name, refuse])), leave })
 }
 
 /** A login at a console that looks is no change of what it looks at: this process knows the links that it has printed. */

@@ -15,8 +15,9 @@ import { inspectSqlite } from '../../storage/sqlite/inspect.ts'
 import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
 import { UnreachableError } from '../exit.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { lookingStorage } from './looking-storage.ts'
+import { lookingStorage, readOnlyStorage } from './looking-storage.ts'
 import { queuesOutside } from './outside-queues.ts'
+import { seeFile } from './seen-file.ts'
 import { nameOfPlace, type RunsPlace, type StoragePlace } from './place.ts'
 
 /** A queue, with what an app behind HTTP can do too. */
@@ -72,10 +73,11 @@ export async function lookInto(
   terminal: Terminal,
   options: Omit<EngineOptions, 'storage' | 'execute'> = {},
 ): Promise<Engine> {
-  const { schema } = await inspectPlace(place, terminal, { isBrief: true })
+  const { schema, mayWrite } = await inspectPlace(place, terminal, { isBrief: true })
   if (schema.version !== schema.known)
     throw new UnreachableError(`${nameOfPlace(place)}: ${mismatch(schema)}`)
-  const storage = lookingStorage(storageOf(place))
+  const looking = lookingStorage(storageOf(place))
+  const storage = mayWrite ? looking : readOnly(looking, place, terminal)
   const engine = createEngine({ ...options, storage, execute: false })
   try {
     await engine.ready()
@@ -87,9 +89,21 @@ export async function lookInto(
 }
 
 function storageOf(place: StoragePlace): Storage {
-  if (place.kind === 'sqlite') return sqliteStorage({ path: place.path, pollMs: POLL_MS })
+  if (place.kind === 'sqlite') {
+    const file = seeFile(place.path)
+    // The engine has it open until then.
+    process.once('exit', () => file[Symbol.dispose]())
+    return sqliteStorage({ path: file.path, pollMs: POLL_MS })
+  }
   const { url: connectionString, schema } = place
   return postgresStorage({ connectionString, ...(schema === undefined ? {} : { schema }) })
+}
+
+function readOnly(storage: Storage, place: StoragePlace, terminal: Terminal): Storage {
+  const name = nameOfPlace(place)
+  const why = 'it may not be written by this user'
+  if (place.kind === 'sqlite') terminal.note(`This is ${name} as it is now: ${why}.`)
+  return readOnlyStorage(storage, () => new UnreachableError(`Cannot change ${name}: ${why}`))
 }
 
 /** Looks at the records of a storage. @throws UnreachableError when it cannot be opened. */
@@ -99,8 +113,11 @@ export async function inspectPlace(
   { isBrief = false }: { readonly isBrief?: boolean } = {},
 ): Promise<StorageInspection> {
   try {
-    if (place.kind === 'sqlite')
-      return await inspectSqlite(place.path, { now: clock.now(), keptMs: KEPT_MS, isBrief })
+    if (place.kind === 'sqlite') {
+      using file = seeFile(place.path)
+      const look = { now: clock.now(), keptMs: KEPT_MS, isBrief }
+      return { ...(await inspectSqlite(file.path, look)), mayWrite: !file.isCopy }
+    }
     const { url: connectionString, schema } = place
     const given = { connectionString, ...(schema === undefined ? {} : { schema }) }
     return await inspectPostgres(given, { keptMs: KEPT_MS, isBrief })

@@ -21,7 +21,18 @@ export async function inspectPostgres(
     const [time] = await ask('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
     const now = Number(time?.['now'])
     const version = await storedVersion(pool, schema)
-    const empty = { schema: { version, known: POSTGRES_SCHEMA_VERSION }, now, sizes: {}, damage: [] }
+    const [rights] =
+      version === undefined
+        ? []
+        : await ask(`SELECT has_table_privilege('$s.version', 'UPDATE') AS may_write`)
+    const mayWrite = rights?.['may_write'] === true
+    const empty = {
+      schema: { version, known: POSTGRES_SCHEMA_VERSION },
+      mayWrite,
+      now,
+      sizes: {},
+      damage: [],
+    }
     if (isBrief || version !== POSTGRES_SCHEMA_VERSION) return empty
     const sizes = await ask(
       `SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class

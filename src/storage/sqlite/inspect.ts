@@ -55,7 +55,7 @@ async function inspect(
       .filter((file) => existsSync(file))
       .map((file) => [file === path ? 'file' : 'log', statSync(file).size]),
   )
-  const empty = { schema, now, sizes, damage: [] }
+  const empty = { schema, mayWrite: true, now, sizes, damage: [] }
   if (isBrief || version !== SQLITE_SCHEMA_VERSION) return empty
   const damage = database
     .all('PRAGMA quick_check(10)')

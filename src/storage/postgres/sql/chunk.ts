@@ -222,9 +222,12 @@ END $$;
 
 CREATE FUNCTION $s.get_settings(requests json) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO $s.settings (name, value)
-    SELECT x.name, x.candidate FROM json_to_recordset(requests) AS x(name text, candidate text)
-    ON CONFLICT DO NOTHING;
+  -- A role that may only read finds what is there.
+  IF EXISTS (SELECT FROM json_array_elements(requests) AS q WHERE NOT EXISTS (SELECT FROM $s.settings WHERE name = q->>'name')) THEN
+    INSERT INTO $s.settings (name, value)
+      SELECT x.name, x.candidate FROM json_to_recordset(requests) AS x(name text, candidate text)
+      ON CONFLICT DO NOTHING;
+  END IF;
   RETURN (SELECT json_agg((SELECT value FROM $s.settings WHERE name = q->>'name'))
     FROM json_array_elements(requests) AS q);
 END $$;
