@@ -5,10 +5,15 @@ import { Refused } from './refused.ts'
 
 /** So many pages are told of changes at the same time. The others look again now and then. */
 const MOST_OPEN = 200
+/** So much is shown by the tabs of a browser that share an event source. */
+const MOST_SHOWN = 50
 /** Changes that follow each other within this time are told as one. */
 const TOGETHER_MS = 150
 /** A proxy takes a connection that says nothing for longer for dead. */
 const BEAT_MS = 15_000
+
+/** What a page shows that is about more than one run. */
+const ALL_RUNS = 'runs'
 
 /** Tells pages that something has changed, as server-sent events. A page that leaves stops costing. */
 export class ChangeEvents {
@@ -21,15 +26,18 @@ export class ChangeEvents {
     this.#inside = inside
   }
 
-  /** Changes of one run and its streams; without it of all runs and tokens of this engine. Ends with the session. */
+  /**
+   * Changes of tokens, and of runs with their streams: of one run, of all, or of both for the tabs of a browser. The data says which; without
+   * any it may be each of them. Ends with the session.
+   */
   respond(
     { signal }: Request,
     {
-      runId,
+      shown,
       connection,
       isOver,
     }: {
-      readonly runId: string | undefined
+      readonly shown: readonly string[]
       readonly connection: Connection | undefined
       readonly isOver: () => boolean
     },
@@ -39,7 +47,7 @@ export class ChangeEvents {
     let close = (): void => undefined
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        close = this.#tell(controller, { runId, isOver })
+        close = this.#tell(controller, { shown, isOver })
         signal.addEventListener('abort', close, { once: true })
       },
       cancel: () => close(),
@@ -49,33 +57,35 @@ export class ChangeEvents {
 
   #tell(
     controller: ReadableStreamDefaultController<Uint8Array>,
-    { runId, isOver }: { readonly runId: string | undefined; readonly isOver: () => boolean },
+    { shown, isOver }: { readonly shown: readonly string[]; readonly isOver: () => boolean },
   ): () => void {
     const { host } = this.#inside
     const encoder = new TextEncoder()
     let isClosed = false
     let cancelTimer = (): void => undefined
-    let isChanged = false
+    const changes = new Set<string>()
     this.#open += 1
     const write = (text: string): void => controller.enqueue(encoder.encode(text))
     const beatLater = (): void => {
       cancelTimer()
       const about = { label: 'a page of the console', background: true }
-      cancelTimer = host.clock.setTimer(host.now() + (isChanged ? TOGETHER_MS : BEAT_MS), beat, about)
+      cancelTimer = host.clock.setTimer(host.now() + (changes.size > 0 ? TOGETHER_MS : BEAT_MS), beat, about)
     }
     const beat = (): void => {
       // A reader that takes nothing gets no more: one change is like several.
-      if ((controller.desiredSize ?? 0) > -16) write(isChanged ? 'event: changed\ndata:\n\n' : ':\n\n')
-      isChanged = false
+      const told = changes.has('') ? '' : [...changes].join(' ')
+      if ((controller.desiredSize ?? 0) > -16)
+        write(changes.size > 0 ? `event: changed\ndata: ${told}\n\n` : ':\n\n')
+      changes.clear()
       if (isOver() || host.isClosed) close()
       else beatLater()
     }
-    const changed = (): void => {
-      if (isChanged) return
-      isChanged = true
-      beatLater()
+    const changed = (what: string): void => {
+      const isFirst = changes.size === 0
+      changes.add(what)
+      if (isFirst) beatLater()
     }
-    const unsubscribe = this.#watch(runId, changed, beat)
+    const unsubscribe = this.#watch(shown, changed, beat)
     const close = (): void => {
       if (isClosed) return
       isClosed = true
@@ -94,20 +104,30 @@ export class ChangeEvents {
   }
 
   /** Tells of changes, and of the end of the engine. */
-  #watch(runId: string | undefined, changed: () => void, closed: () => void): () => void {
+  #watch(shown: readonly string[], changed: (what: string) => void, closed: () => void): () => void {
     const { news } = this.#inside
-    const watcher = runId === undefined ? news.watchLists() : news.watchStreams(runId)
-    const unsubscribe = this.#engine.on('token', changed)
-    const next = (): void => {
-      watcher.changed().then(() => {
-        changed()
-        next()
-      }, closed)
-    }
-    next()
+    const opened = shown.map((what) => {
+      const watcher = what === ALL_RUNS ? news.watchLists() : news.watchStreams(what)
+      const next = (): void => {
+        watcher.changed().then(() => {
+          changed(what)
+          next()
+        }, closed)
+      }
+      next()
+      return watcher
+    })
+    const unsubscribe = this.#engine.on('token', () => changed(''))
     return () => {
       unsubscribe()
-      watcher.close()
+      for (const watcher of opened) watcher.close()
     }
   }
+}
+
+/** What an address asks to be told of. */
+export function shownBy({ searchParams }: URL): readonly string[] {
+  const shown = [...new Set(searchParams.getAll('of').filter((what) => what !== ''))]
+  if (shown.length > MOST_SHOWN) throw new Refused(400, 'That is too much to follow.')
+  return shown.length === 0 ? [ALL_RUNS] : shown
 }

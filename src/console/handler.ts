@@ -15,7 +15,7 @@ import {
   timeOut,
   triggerLikeRun,
 } from './actions.ts'
-import { ChangeEvents } from './events.ts'
+import { ChangeEvents, shownBy } from './events.ts'
 import { readForm, requireFormToken } from './form.ts'
 import { KeyAttempts } from './key-attempts.ts'
 import { useLoginLink } from './login-link.ts'
@@ -32,7 +32,7 @@ import { tokenPage } from './pages/token.ts'
 import { tokensPage } from './pages/tokens.ts'
 import { Refused } from './refused.ts'
 import { type Session, Sessions } from './session.ts'
-import { filterOf, linkTo, may, type Visit } from './visit.ts'
+import { linkTo, may, type Visit } from './visit.ts'
 
 /** Answers the requests for the pages of a console. It never rejects for a `Request`: failures are pages too. */
 export interface Console {
@@ -243,7 +243,7 @@ class Pages {
       case 'events': {
         const endsAt = this.#inside.host.now() + this.#settings.sessionMs
         const answer = this.#events.respond(visit.request, {
-          runId: filterOf(visit, 'run'),
+          shown: shownBy(visit.url),
           connection,
           isOver: () =>
             this.#inside.host.now() >= endsAt ||

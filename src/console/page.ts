@@ -1,6 +1,6 @@
 import { sha256 } from '../primitives/digest.ts'
 import { html, type Html } from './html.ts'
-import { SCRIPT } from './script.ts'
+import { SCRIPT, TABS_SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
 
 /** A mark for the tab of the browser: a ring with a point. */
@@ -24,6 +24,7 @@ export const pageFiles = (): ReadonlyMap<string, PageFile> =>
   (files ??= new Map([
     ['style.css', file('text/css; charset=utf-8', STYLE)],
     ['script.js', file('text/javascript; charset=utf-8', SCRIPT)],
+    ['tabs.js', file('text/javascript; charset=utf-8', TABS_SCRIPT)],
     ['icon.svg', file('image/svg+xml', ICON)],
   ]))
 let files: ReadonlyMap<string, PageFile> | undefined
@@ -93,7 +94,10 @@ export function documentOf(content: PageContent, frame: PageFrame): string {
       <link rel="stylesheet" href="${address('style.css')}" />
       <script src="${address('script.js')}" defer></script>
     </head>
-    <body data-now="${now}" ${events !== undefined && html`data-events="${events}"`}>
+    <body
+      data-now="${now}"
+      ${events !== undefined && html`data-events="${events}" data-tabs="${address('tabs.js')}"`}
+    >
       <a class="skip" href="#content">To the content</a>
       ${section !== undefined && topOf(section, frame)}
       <main id="content">${body}</main>

@@ -76,20 +76,33 @@ const withoutTimes = (part) => {
 }
 const sameText = (one, other) => withoutTimes(one) === withoutTimes(other)
 
-const source = document.body.dataset.events
+const { events: source, tabs } = document.body.dataset
 if (source !== undefined && document.querySelector('[data-live]') !== null) {
-  let events
+  let close
+  const told = {
+    // What has changed since the page was made, or while the connection was gone.
+    open: () => { tell('on', 'live'); void refresh() },
+    error: () => tell('off', 'not live'),
+    changed: () => void refresh(),
+  }
   const tell = (state, text) => { if (said !== null) { said.dataset.state = state; said.textContent = text } }
-  const leave = () => { events?.close(); events = undefined }
-  // A browser has six connections to a host: a page that is not seen has none of them, and catches up when it is.
+  // A browser has six connections to a host: its tabs share one, where it can.
+  const shared = () => {
+    const { port } = new SharedWorker(tabs)
+    port.onmessage = ({ data }) => told[data]()
+    port.postMessage(source)
+    return () => { port.postMessage(''); port.close() }
+  }
+  const own = () => {
+    const events = new EventSource(source)
+    for (const type of Object.keys(told)) events.addEventListener(type, told[type])
+    return () => events.close()
+  }
+  const leave = () => { close?.(); close = undefined }
+  // A page that is not seen is told nothing, and catches up when it is.
   const follow = () => {
     if (document.hidden) return leave()
-    if (events !== undefined) return
-    events = new EventSource(source)
-    // What has changed since the page was made, or while the connection was gone.
-    events.addEventListener('open', () => { tell('on', 'live'); void refresh() })
-    events.addEventListener('error', () => tell('off', 'not live'))
-    events.addEventListener('changed', () => void refresh())
+    close ??= typeof SharedWorker === 'function' ? shared() : own()
   }
   follow()
   addEventListener('pagehide', leave)
@@ -128,4 +141,32 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     button.textContent = 'Copied'
   })
 }
+`
+
+/** The script that the tabs of a browser share: it follows what all of them show by one event source, and tells each what concerns it. */
+export const TABS_SCRIPT = `
+'use strict'
+const tabs = new Map()
+let events
+let followed = ''
+const tell = (type, isTold = () => true) => { for (const [port, what] of tabs) if (isTold(what)) port.postMessage(type) }
+function follow() {
+  const shown = [...new Set(tabs.values())].sort()
+  const address = shown.length === 0 ? '' : 'events?' + shown.map((what) => 'of=' + encodeURIComponent(what)).join('&')
+  if (address === followed && events?.readyState !== 2) return false
+  followed = address
+  events?.close()
+  events = address === '' ? undefined : new EventSource(address)
+  events?.addEventListener('open', () => tell('open'))
+  events?.addEventListener('error', () => tell('error'))
+  events?.addEventListener('changed', ({ data }) => tell('changed', (what) => data === '' || data.split(' ').includes(what)))
+  return true
+}
+addEventListener('connect', ({ ports: [port] }) => {
+  port.onmessage = ({ data }) => {
+    if (data === '') tabs.delete(port)
+    else tabs.set(port, new URL(data, location.href).searchParams.get('of'))
+    if (!follow() && data !== '' && events.readyState === 1) port.postMessage('open')
+  }
+})
 `

@@ -45,7 +45,7 @@ export function placeOf(visit: Visit, kind: 'runs' | 'tokens', id: string): stri
 
 /** The address that tells of changes: of a run, or of all runs and tokens. */
 export function eventsOf(visit: Visit, runId?: string): string {
-  return linkTo(visit, 'events', { run: runId })
+  return linkTo(visit, 'events', { of: runId ?? 'runs' })
 }
 
 /** The field that ties a form to the browser that it was sent to. */

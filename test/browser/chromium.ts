@@ -24,6 +24,7 @@ export interface Browser {
 
 /** A profile of its own, with its cookies. */
 interface Context {
+  addInitScript(script: string): Promise<unknown>
   newPage(): Promise<ConsolePage>
   close(): Promise<void>
 }

@@ -183,12 +183,17 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     },
   )
 
-  it('opens eight tabs, as those that are not seen let go and catch up', { timeout: TEST_MS }, async () => {
+  it.each([
+    ['that are seen, as they share one event source', false],
+    ['in a browser without shared workers, as those that are not seen let go and catch up', true],
+  ])('opens eight tabs %s', { timeout: TEST_MS }, async (_how, isAlone) => {
     const context = await browser.newContext({})
+    if (isAlone) await context.addInitScript('delete window.SharedWorker')
+    const tag = isAlone ? 'eight' : 'shared'
     const tab = async (): Promise<ConsolePage> => {
       const page = await context.newPage()
       page.setDefaultTimeout(STEP_MS)
-      await page.goto(`${server.url}/console/runs?tag=eight`)
+      await page.goto(`${server.url}/console/runs?tag=${tag}`)
       return page
     }
     const show = (page: ConsolePage, isHidden: boolean): Promise<unknown> =>
@@ -201,14 +206,24 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     const tabs = [first]
     for (let more = 0; more < 7; more += 1) {
       await expect.poll(() => tabs.at(-1)?.textContent('.live'), SHOWN).toBe('live')
-      await show(tabs.at(-1) ?? first, true)
+      if (isAlone) await show(tabs.at(-1) ?? first, true)
       tabs.push(await tab())
     }
-    const run = await engine.trigger(failing, 'no', { tags: 'eight' })
+    await expect.poll(() => tabs.at(-1)?.textContent('.live'), SHOWN).toBe('live')
+    const run = await engine.trigger(failing, 'no', { tags: tag })
     await run.outcome()
-    expect(await first.textContent('#list')).toContain('No run fits')
-    await show(first, false)
-    await expect.poll(() => first.textContent('#list'), SHOWN).toContain('FAILED')
+    if (isAlone) expect(await first.textContent('#list')).toContain('No run fits')
+    if (isAlone) await show(first, false)
+    for (const each of isAlone ? [first] : tabs)
+      await expect.poll(() => each.textContent('#list'), SHOWN).toContain('FAILED')
+    const token = await engine.wait.createToken()
+    // Of a run and of a token, beside lists: each is told what it shows.
+    if (!isAlone) {
+      await tabs[1]?.goto(`${server.url}/console/tokens/${token.id}`)
+      await expect.poll(() => tabs[1]?.textContent('.live'), SHOWN).toBe('live')
+      await engine.wait.completeToken(token, 'shared answer')
+      await expect.poll(() => tabs[1]?.textContent('main'), SHOWN).toContain('shared answer')
+    }
     await context.close()
   })
 

@@ -1155,9 +1155,16 @@ describe('a run with many tokens', () => {
 describe('the events of a page', () => {
   it('tell of changes, as one if they come together, and cost nothing once the page has left', async () => {
     await using t = await opened()
-    const { run, token } = await waiting(t)
+    const { run } = await waiting(t)
     const visitor = await Visitor.loggedIn(t.engine)
-    for (const path of [`/events?run=${run}`, '/events']) {
+    const rows = [
+      [`/events?of=${run}`, 'a token', ''],
+      [`/events?of=${run}`, run, run],
+      ['/events', 'a run', 'runs'],
+      [`/events?of=runs&of=${run}`, 'a run', 'runs'],
+      [`/events?of=runs&of=${run}`, run, `${run} runs`],
+    ]
+    for (const [path = '', change, told] of rows) {
       const leaving = new AbortController()
       const answer = await visitor.stream(path, leaving.signal)
       expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -1165,10 +1172,11 @@ describe('the events of a page', () => {
       const next = async (): Promise<string> =>
         new TextDecoder().decode((await reader.read()).value as Uint8Array)
       expect(await next()).toBe('retry: 2000\n\n')
-      if (path === '/events') await t.engine.trigger(double, 1)
-      else await t.engine.wait.completeToken(token)
+      if (change === 'a run') await t.engine.trigger(double, 1)
+      else if (change === 'a token') await t.engine.wait.completeToken(await t.engine.wait.createToken(), 1)
+      else await t.engine.runs.addTags(run, String(path.length))
       await t.clock.advance('200ms')
-      expect(await next()).toBe('event: changed\ndata:\n\n')
+      expect(await next()).toBe(`event: changed\ndata: ${told}\n\n`)
       leaving.abort()
       expect((await reader.read()).done).toBe(true)
     }
