@@ -15,12 +15,17 @@ export interface Question extends CallCounts {
   readonly content: number
 }
 
+/** What a wait is known by, other than its place: its name, or the idempotency key that its user gave it. */
+export type KnownBy = 'name' | 'key'
+
 /** A wait of a run or an effect, as far as it says which one it is. */
 export interface AskedWait {
   /** `token`, `forToken`, `for`, `until`, `trigger` or `once`. */
   readonly kind: string
   /** That of an effect is its key. */
   readonly name?: string | undefined
+  /** `key`: the name is the idempotency key that the user gave the wait. */
+  readonly by?: KnownBy | undefined
   /** The options that tell it from others: no instants, which move with the clock. */
   readonly content: unknown
 }
@@ -50,16 +55,24 @@ export function questionKey(
   return `${key}/${order}/${told}`
 }
 
-/** The key of a wait with a name, such as `1/name,for,abcdef/lunch`. Without a kind there is no wait: it only tells. */
+/**
+ * The key of a wait with a name, such as `1/name,for,abcdef/lunch`, and of the record which says that one has a key of its user's:
+ * `1/key,for,abcdef/lunch`. Without a kind there is no wait: it only tells.
+ */
 export function namedKey(
   policyAttempt: number,
-  { kind, name, told }: { readonly kind?: string; readonly name: string; readonly told?: string | undefined },
+  { by, kind, name, told }: NamedWait & { readonly told?: string | undefined },
 ): string {
-  const parts = [NAME, kind, told].filter((part) => part !== undefined)
+  const parts = [by, kind, told].filter((part) => part !== undefined)
   return `${policyAttempt}/${parts.join(',')}/${name}`
 }
 
-const NAME = 'name'
+/** A wait that is known by its name or its user's key, or what only tells. */
+export interface NamedWait {
+  readonly by: KnownBy
+  readonly kind?: string | undefined
+  readonly name: string
+}
 
 /** The kind in the second part of the key of a named wait, and what that tells. What only tells has no kind. */
 function nameParts(part: string): { readonly kind: string | undefined; readonly told: string | undefined } {
@@ -79,13 +92,12 @@ export function toldIn(value: string, policyAttempt: number): string | undefined
 }
 
 /** The name in a key made by {@link namedKey}. */
-export function readName(
-  value = '',
-): { readonly policyAttempt: number; readonly name: string; readonly kind: string | undefined } | undefined {
+export function readName(value = ''): (NamedWait & { readonly policyAttempt: number }) | undefined {
   const [attempt = '', part = ''] = value.split('/', 2)
   if (!isNamed(part)) return undefined
   const name = value.slice(`${attempt}/${part}/`.length)
-  return { policyAttempt: Number(attempt), name, kind: nameParts(part).kind }
+  const by = part.startsWith('key') ? 'key' : 'name'
+  return { policyAttempt: Number(attempt), by, name, kind: nameParts(part).kind }
 }
 
 /** The key of `once` in the key of its record. */
@@ -100,8 +112,8 @@ export function effectKey(name: string): string {
 
 const EFFECT = 'once/'
 
-function isNamed(kind: string): boolean {
-  return kind === NAME || kind.startsWith(`${NAME},`)
+function isNamed(part: string): boolean {
+  return /^(name|key)(,|$)/.test(part)
 }
 
 /** The question of a key made by {@link questionKey}; nothing for a name, which may have any character in it. */

@@ -11,7 +11,7 @@ import { atPresent, type CallOfRun, isJoined, type Outage } from './host/outage.
 import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
 import type { Upcalls } from './upcalls.ts'
 import type { AskedWait } from '../contract/question-keys.ts'
-import { PlaceMismatchError, toldKey, waitKey } from './waits/key.ts'
+import { PlaceMismatchError, waitKey } from './waits/key.ts'
 
 /** The way that every call takes, of users and of runs: into the engine, and on to its storage. */
 export abstract class Door {
@@ -144,13 +144,17 @@ export abstract class Door {
     }
   }
 
-  /** Before a wait whose key is the user's: stores which answers came before it, as the keys of other waits tell it. */
-  tell(attempt: Attempt | undefined): Awaitable<unknown> {
-    const told = attempt && toldKey(attempt)
-    return attempt === undefined || told === undefined ? undefined : this.writeTold(attempt, told)
+  /**
+   * Before a wait whose key is the user's: stores of which kind it is, and which answers came before it, as the keys of other waits
+   * tell it.
+   */
+  tell(attempt: Attempt | undefined, kind: string, key: string): Awaitable<unknown> {
+    if (attempt === undefined) return undefined
+    const { value } = this.place(attempt, { by: 'key', kind, name: key, content: undefined })
+    return this.writeTold(attempt, value)
   }
 
-  /** Stores in a record of its own which answers came before a call: see `toldKey`. */
+  /** Stores in a record of its own what a key tells of a call: see `namedKey`. */
   writeTold(attempt: Attempt, told: string): Awaitable<unknown> {
     const { host } = this
     const now = host.now()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type AnyTask, createEngine, once, type RetrievedRun, type Storage, task, wait } from 'waitpoint'
 import { checkInFlight, type DepartureReason, type InFlightReport, testClock } from 'waitpoint/testing'
-import { isFarAway, projectStorage } from '../support/abandon.ts'
+import { projectStorage } from '../support/abandon.ts'
 
 const child = task({ id: 'child', run: async () => wait.for({ days: 20 }) })
 
@@ -60,11 +60,9 @@ function outcomeOf(identity: Identity, from: Kind, to: Kind): Outcome | undefine
   if (CALLS[from] === CALLS[to]) return 'fits'
   // The key of an effect finds its result at any place: no place is stored with it, and nothing stands there for another call.
   if (identity === 'place' && from === 'once') return 'asks anew'
-  if (identity !== 'key') return 'stands still'
-  // Tokens, sleeps and the runs of each task have keys of their own: one text in two of them is two keys, as another text is.
   // The key of a sleep finds the sleep that has begun, whichever of the two calls asks.
   const isSleep = [from, to].every((kind) => kind === 'for' || kind === 'until')
-  return isSleep ? 'fits' : 'asks anew'
+  return identity === 'key' && isSleep ? 'fits' : 'stands still'
 }
 
 const identities: readonly Identity[] = ['name', 'place', 'key']
@@ -124,6 +122,12 @@ class Deployments {
     return run
   }
 
+  /** A caller outside of the run has made a token with its key before: the run finds it. */
+  async makeToken(): Promise<void> {
+    await using engine = createEngine({ storage: this.storage, clock: this.#clock })
+    await engine.wait.createToken({ timeout: '30d', ...IDENTITIES.key })
+  }
+
   async check(code: AnyTask): Promise<InFlightReport> {
     const at = new Date(this.#clock.now())
     return checkInFlight(this.storage, [code, child], { taskIds: ['task'], at })
@@ -138,6 +142,7 @@ async function expectOutcome(
 ): Promise<void> {
   const [before, after] = [taskOf(identity, from, { version: '1' }), taskOf(identity, to, { version: '2' })]
   const deployments = new Deployments()
+  if (from === 'token') await deployments.makeToken()
   expect((await deployments.live(before)).status).toBe('WAITING')
   const asked = await askedIn(deployments.storage)
   effects.length = 0
@@ -161,23 +166,20 @@ async function expectOutcome(
 
 describe('a call whose kind the new code has changed', () => {
   const name = 'found by its %s, from %s to %s: %s'
-  it.each(cells.filter(([identity]) => identity !== 'key'))(name, (identity, from, to, outcome) =>
-    expectOutcome(identity, [from, to], outcome),
-  )
+  it.each(cells)(name, (identity, from, to, outcome) => expectOutcome(identity, [from, to], outcome))
 
-  // A check that has nothing to compare waits in vain for a second of real time, and none of these has an effect: they run side by
-  // side, but where the clock of each waits for what all of them have asked a server.
-  const beside = isFarAway() ? it : it.concurrent
-  beside.each(cells.filter(([identity]) => identity === 'key'))(name, (identity, from, to, outcome) =>
-    expectOutcome(identity, [from, to], outcome),
-  )
-
-  // Today the keys of each kind are apart: a key that the run has given to a wait of another kind finds nothing, so that the wait is asked anew,
-  // and the answer to the first one reaches no question.
-  const changed = cells.flatMap(([identity, from, to, outcome]) =>
-    identity === 'key' && outcome === 'asks anew' ? [[from, to] as const] : [],
-  )
-  beside.fails.each(changed)('found by its key, from %s to %s: stands still', (from, to) =>
-    expectOutcome('key', [from, to], 'stands still'),
-  )
+  it('may have a key that other kinds of waits of the run have, too', async () => {
+    const key = IDENTITIES.key
+    const code = task({
+      id: 'task',
+      run: async () =>
+        Promise.all([KINDS.token(key), KINDS.for(key), KINDS.child(key), KINDS.token(key), gate()]),
+    })
+    const deployments = new Deployments()
+    await deployments.live(code)
+    const asked = await askedIn(deployments.storage)
+    expect((await deployments.check(code)).departures).toEqual([])
+    expect((await deployments.live(code)).status).toBe('WAITING')
+    expect(await askedIn(deployments.storage)).toEqual(asked)
+  })
 })

@@ -2,6 +2,8 @@ import type { RunAsked } from '../../contract/storage.ts'
 import {
   CALLS,
   effectKey,
+  type KnownBy,
+  type NamedWait,
   type Question,
   readEffect,
   readName,
@@ -16,7 +18,7 @@ interface Recalled extends Question {
   takenBy: number | undefined
 }
 
-/** A question of an earlier execution that is known by its name, or an effect, which is known by its key. */
+/** A question of an earlier execution that is known by its name or its user's key, or an effect, which is known by its key. */
 interface Named {
   readonly key: string
   readonly kind: string
@@ -29,13 +31,13 @@ export interface RecallMismatch {
   readonly asked: string
   /** The key of the question of the earlier execution. */
   readonly key: string
-  readonly reason: 'place' | 'name' | 'ambiguous'
+  readonly reason: 'place' | KnownBy | 'ambiguous'
 }
 
 /** The name of the error of a run that stands still and is left to the code that it began on: that may take it up. */
 export const OTHER_VERSION = 'VersionMismatchError'
 
-/** Equal sleeps are one question: whichever of them comes first, no answer is told apart from another. */
+/** Equal sleeps are one question: whichever of them comes first, no answer is told apart from another. One key is one sleep. */
 const SLEEPS: readonly string[] = ['for', 'until']
 
 /**
@@ -71,13 +73,16 @@ export class Recall {
     for (const { key, tags, createdAt } of asked.tokens) {
       const effect = readEffect(key?.value)
       if (effect !== undefined)
-        this.#addNamed(effect, {
-          key: effectKey(effect),
-          kind: 'once',
-          description: describe('once', [], createdAt),
-          // That of an earlier attempt has a result for this one, which need not ask for it.
-          isTaken: createdAt < since,
-        })
+        this.#addNamed(
+          { by: 'name', name: effect },
+          {
+            key: effectKey(effect),
+            kind: 'once',
+            description: describe('once', [], createdAt),
+            // That of an earlier attempt has a result for this one, which need not ask for it.
+            isTaken: createdAt < since,
+          },
+        )
       else this.#add(policyAttempt, key?.value, (kind) => describe(kind, tags, createdAt))
     }
     for (const { key, taskId, createdAt } of asked.runs)
@@ -86,16 +91,17 @@ export class Recall {
       )
   }
 
-  /** The key of the wait with a name in an earlier execution. The name is that of one kind of wait. */
-  named(name: string, kind: string): string | RecallMismatch | undefined {
-    const known = this.#byName.get(name) ?? []
-    const found = known.find((one) => one.kind === kind)
+  /** The key of the wait with a name, or with a key of its user's, in an earlier execution. It is that of one kind of wait. */
+  named({ by, name, kind = '' }: NamedWait): string | RecallMismatch | undefined {
+    const known = this.#byName.get(`${by} ${name}`) ?? []
+    const alike = by === 'key' && SLEEPS.includes(kind) ? SLEEPS : [kind]
+    const found = known.find((one) => alike.includes(one.kind))
     if (found !== undefined) {
       found.isTaken = true
       return found.key
     }
     const other = this.#isLenient ? undefined : known.find(({ isTaken }) => !isTaken)
-    return other && { asked: other.description, key: other.key, reason: 'name' }
+    return other && { asked: other.description, key: other.key, reason: by }
   }
 
   /** The question without a name that stands at the place of another call, and was not asked again. */
@@ -132,8 +138,9 @@ export class Recall {
     return found?.key
   }
 
-  #addNamed(name: string, named: Named): void {
-    this.#byName.set(name, [...(this.#byName.get(name) ?? []), named])
+  #addNamed({ by, name }: NamedWait, named: Named): void {
+    const known = `${by} ${name}`
+    this.#byName.set(known, [...(this.#byName.get(known) ?? []), named])
   }
 
   #add(policyAttempt: number, value: string | undefined, description: (kind: string) => string): void {
@@ -141,8 +148,8 @@ export class Recall {
     const named = readName(value)
     // Without a kind it only tells.
     if (value !== undefined && named?.policyAttempt === policyAttempt && named.kind !== undefined) {
-      const { name, kind } = named
-      this.#addNamed(name, { key: value, kind, description: description(kind), isTaken: false })
+      const { kind } = named
+      this.#addNamed(named, { key: value, kind, description: description(kind), isTaken: false })
     }
     if (value === undefined || question?.policyAttempt !== policyAttempt) return
     const { kind, place } = question

@@ -10,7 +10,6 @@ import type { Kernel } from '../kernel.ts'
 import { executable } from '../execution/pending-versions.ts'
 import { runNotFound } from '../../api/not-found.ts'
 import { CONTINUE_RUN, GET_RUN, INSERT_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
-import { rescheduleRun } from './reschedule.ts'
 import {
   runId,
   type ListRunsParams,
@@ -147,7 +146,12 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
-    return this.#about(run, async (id) => this.#view(await rescheduleRun(this.#kernel, id, options)))
+    return this.#about(run, (id) =>
+      this.#kernel.call(async () => {
+        const { rescheduleRun } = await import('./reschedule.ts')
+        return this.#view(await rescheduleRun(this.#kernel, id, options))
+      }),
+    )
   }
 
   resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {

@@ -191,7 +191,7 @@ export class EngineTasks implements TasksNamespace {
     readDebounce(id, request.options, this.#kernel.host.now())
     if (idempotencyKey !== undefined) {
       passPlace('trigger', id)
-      return chain(this.#kernel.tell(attempt), () =>
+      return chain(this.#kernel.tell(attempt, 'trigger', idempotencyKey), () =>
         chain(this.#record(attempt, id, request), (record) => ({ record })),
       )
     }

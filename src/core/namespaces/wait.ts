@@ -1,7 +1,7 @@
 import { requireJoining, type TransactionOptions } from '../../api/token.ts'
 import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, TokenRead } from '../../contract/storage.ts'
-import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { chain, isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
 import { parseDeadline, parseInstant } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
@@ -96,7 +96,7 @@ export class EngineWait implements EngineWaitNamespace {
       // A token that is found by its place in the run was not asked for by a key.
       const isKeyed = key?.expiresAt !== undefined
       if (isKeyed) passPlace('token')
-      const token = { kind: 'MANUAL', timeoutAt, timeout, tags, key, now, scope } as const
+      const token = { asks: 'token', kind: 'MANUAL', timeoutAt, timeout, tags, key, now, scope } as const
       const inserted = this.#asked(token, past)
       return chain(
         scope !== undefined && isPromise(inserted) ? scope.inTurn(inserted, madeAt) : inserted,
@@ -238,7 +238,7 @@ export class EngineWait implements EngineWaitNamespace {
         const asked = { kind, name: call.options.name, content: undefined }
         const key = userKey(call.options, 'sleeps', now) ?? this.#place(scope, asked)
         if (key?.expiresAt !== undefined) passPlace(kind)
-        const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
+        const token = { asks: kind, kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
         const inserted = this.#asked(token, past)
         return chain(inserted, ({ record }) => record.id)
       },
@@ -276,7 +276,9 @@ export class EngineWait implements EngineWaitNamespace {
   #bind(scope: Attempt, id: string, key: KeyRecord): Awaitable<string> {
     const { host } = this.#kernel
     const now = host.now()
-    return chain(this.#read(id), (read) => {
+    const told = key.expiresAt === undefined ? undefined : this.#kernel.tell(scope, 'forToken', key.value)
+    const asked = chain(told, () => this.#read(id))
+    return chain(asked, (read) => {
       if (read === undefined) throw tokenNotFound(id)
       const { id: bindingId, createdAt } = host.made('binding', now)
       const record: TokenRecord = {
@@ -306,10 +308,12 @@ export class EngineWait implements EngineWaitNamespace {
     })
   }
 
-  /** A key of the user's tells nothing of the answers that came before. */
+  /** A key of the user's tells nothing of the answers that came before, nor of which run has asked what. */
   #asked(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
-    const told = token.key?.expiresAt === undefined ? undefined : this.#kernel.tell(token.scope)
-    return isPromise(told) ? this.#insertAfter(told, token, past) : this.#insert(token, past)
+    const { asks, key, scope } = token
+    const told = key?.expiresAt === undefined ? undefined : this.#kernel.tell(scope, asks, key.value)
+    if (!isPromise(told)) return this.#insert(token, past)
+    return Promise.all([mayBeLeft(told), this.#insert(token, past)]).then(([, inserted]) => inserted)
   }
 
   /** With a deadline that is past only a token that was there before will do: `past` says so otherwise. */
@@ -366,6 +370,8 @@ export class EngineWait implements EngineWaitNamespace {
 
 /** The fields of a token that does not exist yet. */
 interface NewToken {
+  /** The kind of wait. */
+  readonly asks: string
   readonly kind: TokenKind
   readonly timeoutAt: number
   /** As the user gave it, for a deadline that counts from the creation. */

@@ -19,9 +19,10 @@ import {
  *
  * @throws WaitpointError `ERR_WAIT_NAMED_TWICE`; PlaceMismatchError when an earlier execution asked something else here.
  */
-export function waitKey(attempt: Attempt, { kind, name, content }: AskedWait): KeyRecord {
+export function waitKey(attempt: Attempt, { by, kind, name, content }: AskedWait): KeyRecord {
   // A key of users has a scope of another name: see `userKey`.
-  if (name !== undefined) return { scope: attempt.id, value: namedValue(attempt, { kind, name, content }) }
+  if (name !== undefined)
+    return { scope: attempt.id, value: namedValue(attempt, { by, kind, name, content }) }
   const hash = hashValue(content, hashText(kind, START))
   const at = enterPlace(hash)
   const { policyAttempt } = attempt.record
@@ -45,7 +46,7 @@ export function passPlace(kind: string, content?: unknown): void {
 /** The key that tells which answers came before a call whose own key cannot. */
 export function toldKey(attempt: Attempt): string | undefined {
   const told = attempt.answers?.tell()
-  return told && namedKey(attempt.record.policyAttempt, { name: '', told })
+  return told && namedKey(attempt.record.policyAttempt, { by: 'name', name: '', told })
 }
 
 /** The content under which the effect of `once` has its own branch. */
@@ -55,16 +56,20 @@ export function branchContent(key: string): number {
 
 /** A wait with a name and an effect are found over any change of code, if they are of the kind that they were. */
 function namedValue(attempt: Attempt, wait: AskedWait & { readonly name: string }): string {
-  const { kind, name } = wait
+  const { by = 'name', kind, name } = wait
   const isEffect = kind === 'once'
-  if (!isEffect) takeName(attempt, name)
-  const at = enterPlace(hashValue(name, hashText(isEffect ? kind : 'name', START)))
   const { recall } = attempt
-  const recalled = recall?.named(name, kind) ?? (at && recall?.at(at.name, at.latest.position))
+  let recalled = recall?.named({ by, kind, name })
+  // A wait with a key of its user's has its place already, and may have its key more than once.
+  if (by === 'name') {
+    if (!isEffect) takeName(attempt, name)
+    const at = enterPlace(hashValue(name, hashText(isEffect ? kind : 'name', START)))
+    recalled ??= at && recall?.at(at.name, at.latest.position)
+  }
   if (typeof recalled === 'object') throw new PlaceMismatchError(attempt, wait, recalled)
   if (recalled !== undefined) return recalled
   if (isEffect) return effectKey(name)
-  return namedKey(attempt.record.policyAttempt, { kind, name, told: attempt.answers?.tell() })
+  return namedKey(attempt.record.policyAttempt, { by, kind, name, told: attempt.answers?.tell() })
 }
 
 function takeName(attempt: Attempt, name: string): void {
@@ -89,8 +94,8 @@ export class PlaceMismatchError extends WaitpointError {
 
   constructor({ id: runId, definition, recall }: Attempt, wait: AskedWait, mismatch: RecallMismatch) {
     const { asked, key, reason } = mismatch
-    const { kind, name } = wait
-    const named = name === undefined ? '' : ` with the name "${name}"`
+    const { by = 'name', kind, name } = wait
+    const named = name === undefined ? '' : ` with the ${by} "${name}"`
     const { why, cure } = REASONS[reason]
     super(
       'ERR_PENDING_VERSION',
@@ -106,6 +111,7 @@ export class PlaceMismatchError extends WaitpointError {
 const REASONS: Readonly<Record<RecallMismatch['reason'], { readonly why: string; readonly cure: string }>> = {
   place: { why: 'made another call at this place (…)', cure: 'give its waits names' },
   name: { why: 'made another call with this name (…)', cure: 'give the new call another name' },
+  key: { why: 'made another call with this key (…)', cure: 'give the new call another key' },
   ambiguous: {
     why: 'made several equal calls at this place (…), and which is which cannot be known',
     cure: 'give its waits names',

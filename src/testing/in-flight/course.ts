@@ -145,7 +145,9 @@ function expectedOf({ record, asked, waits }: RunInFlight): Map<string, InFlight
   const prefix = `${record.policyAttempt}/`
   const expected = new Map<string, InFlightQuestion>()
   const isCurrent = ({ key }: Pick<TokenRecord, 'key'>): boolean => key?.value.startsWith(prefix) === true
-  for (const token of asked.tokens.filter(isCurrent)) expected.set(token.id, tokenQuestion(token))
+  // What only tells is no question.
+  const questions = asked.tokens.filter(({ kind }) => kind !== 'ONCE')
+  for (const token of questions.filter(isCurrent)) expected.set(token.id, tokenQuestion(token))
   for (const child of asked.runs.filter(isCurrent)) expected.set(runTokenId(child.id), childQuestion(child))
   for (const token of waits) if (!expected.has(token.id)) expected.set(token.id, tokenQuestion(token))
   return expected

@@ -9,6 +9,7 @@ export interface InFlightQuestion {
   readonly call: string
   /** The name of the wait, or the key of `once`. */
   readonly name?: string
+  readonly idempotencyKey?: string
   readonly tags?: readonly string[]
   /** The time-out as the code says it. A storage does not have it. */
   readonly timeout?: string
@@ -51,8 +52,8 @@ export function newQuestion({ id: _id, askedAt: _askedAt, ...question }: InFligh
 }
 
 /** The question of a wait that did not fit what stands at its place. */
-export function askedQuestion({ kind, name, content }: AskedWait): InFlightQuestion {
-  const asked = { call: CALLS[kind] ?? kind, ...textPart('name', name) }
+export function askedQuestion({ by, kind, name, content }: AskedWait): InFlightQuestion {
+  const asked = { call: CALLS[kind] ?? kind, ...textPart(by === 'key' ? 'idempotencyKey' : 'name', name) }
   const parts: readonly unknown[] = Array.isArray(content) ? content : []
   if (kind === 'trigger') return { ...asked, ...textPart('taskId', parts[0]) }
   // The options of createToken that tell one token from another: its tags, and a time-out that is a text.
@@ -61,15 +62,16 @@ export function askedQuestion({ kind, name, content }: AskedWait): InFlightQuest
 }
 
 /** The parts of a key of the run's own. */
-function keyParts(value: string | undefined): {
-  readonly call?: string
-  readonly name?: string
-  readonly place?: string
-} {
+function keyParts(
+  value: string | undefined,
+): Pick<InFlightQuestion, 'name' | 'idempotencyKey' | 'place'> & { readonly call?: string } {
   const effect = readEffect(value)
   if (effect !== undefined) return { name: effect }
   const named = readName(value)
-  if (named !== undefined) return { ...textPart('call', named.kind && CALLS[named.kind]), name: named.name }
+  if (named !== undefined) {
+    const { by, kind, name } = named
+    return { ...textPart('call', kind && CALLS[kind]), [by === 'key' ? 'idempotencyKey' : 'name']: name }
+  }
   const question = readQuestionKey(value)
   return question === undefined ? {} : { call: CALLS[question.kind] ?? question.kind, place: question.place }
 }
@@ -80,11 +82,13 @@ function textPart<Name extends string>(name: Name, value: unknown): { readonly [
 }
 
 /** A question in one line: `wait.createToken, name "manager", tags review`. */
-export function questionText({ call, name, tags, timeout, taskId, askedAt }: InFlightQuestion): string {
+export function questionText(question: InFlightQuestion): string {
+  const { call, name, idempotencyKey, tags, timeout, taskId, askedAt } = question
   const parts = [
     call === 'once' ? `the effect of once("${name}")` : call,
     taskId !== undefined && `of task "${taskId}"`,
     name !== undefined && call !== 'once' && `name "${name}"`,
+    idempotencyKey !== undefined && `key "${idempotencyKey}"`,
     tags !== undefined && `tags ${tags.join(' ')}`,
     timeout !== undefined && `timeout ${timeout}`,
     askedAt !== undefined && `asked at ${askedAt.toISOString()}`,

@@ -19,6 +19,7 @@ it.each([
   ['1/name,token/manager', 0],
   ['1/name,token/order/7/manager', 0],
   ['1/name,token,abcdef/manager', 0],
+  ['1/key,token/order/7', 0],
   ['1/token/place/7//abcdef', 1],
   ['once/1/token/place', 0],
 ])('counts only unnamed questions of the attempt: %s', (value, size) => {
@@ -37,7 +38,7 @@ it('finds waits by their names, and what the questions of an attempt have told',
   const once = { ...asked('once/key'), id: 'once_9', kind: 'ONCE' as const, tags: ['1/name,dddddd/'] }
   const stored = { tokens: [once, ...tokens], runs: [] }
   const recall = new Recall(stored, { policyAttempt: 1, version: '1' })
-  expect(['first', 'a/b', 'other'].map((name) => recall.named(name, 'token'))).toEqual([
+  expect(['first', 'a/b', 'other'].map((name) => recall.named({ by: 'name', name, kind: 'token' }))).toEqual([
     '1/name,token/first',
     '1/name,token,aaaaaa/a/b',
     undefined,
