@@ -103,6 +103,19 @@ export interface RetrievedToken<Output> extends Token {
   readonly error?: WaitpointTimeoutError
 }
 
+/** Why a signal of `wait.signal` is aborted: a `DOMException` with the answer. */
+export interface TokenAbort<Output> extends Error {
+  readonly name: 'AbortError'
+  readonly tokenId: string
+  readonly output: Output
+}
+
+/** A signal that the completion of a token aborts: see `wait.signal` in docs/waitpoints.md. */
+export interface TokenSignal<Output = unknown> extends AbortSignal {
+  /** Only once it is `aborted`. */
+  readonly reason: TokenAbort<Output> | undefined
+}
+
 /** The answer to a completion: `success` says whether *this* call settled the token; `status` is what it is now. */
 export interface CompletedToken {
   readonly success: boolean
@@ -313,6 +326,19 @@ export interface WaitNamespace {
    * ```
    */
   forToken<Output = unknown>(token: TokenReference, options?: ForTokenOptions): WaitPromise<Output>
+  /**
+   * A signal that is aborted when the token is completed (docs/waitpoints.md#a-signal-instead-of-a-wait). Only in a run, which does not
+   * park for it: it goes on with its work, and passes the signal on. A time-out is no answer and aborts nothing.
+   *
+   * Rejects with `ERR_NOT_IN_RUN`, `ERR_TOKEN_NOT_FOUND`, or a RunCanceledError.
+   *
+   * @example
+   * ```ts
+   * const stop = await wait.signal<string>(token)
+   * const response = await fetch('https://example.com/slow', { signal: stop })
+   * ```
+   */
+  signal<Output = unknown>(token: TokenReference): Promise<TokenSignal<Output>>
   /**
    * Completes a token with any JSON value (docs/waitpoints.md); the first completion wins and the others are told so.
    * Rejects with `ERR_TOKEN_NOT_FOUND` or `ERR_NOT_SERIALIZABLE`.

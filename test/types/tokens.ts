@@ -6,6 +6,8 @@ import {
   once,
   type RetrievedToken,
   type Token,
+  type TokenAbort,
+  type TokenSignal,
   type TokenStatus,
   wait,
   type WaitPromise,
@@ -52,6 +54,18 @@ export async function waiting(token: CreatedToken): Promise<void> {
     idempotencyKey: 'k',
     idempotencyKeyTTL: '1d',
   })
+}
+
+export async function listening(token: CreatedToken): Promise<void> {
+  const stop = await wait.signal<Approval>(token)
+  exactly<TokenSignal<Approval>>()(stop)
+  const plain: AbortSignal = stop
+  exactly<TokenAbort<Approval> | undefined>()(stop.reason)
+  exactly<Approval | undefined>()(stop.reason?.output)
+  exactly<unknown>()((await engine.wait.signal(token.id)).reason?.output)
+  await wait.forToken(token, { signal: plain })
+  // @ts-expect-error That is no token.
+  await wait.signal(5)
 }
 
 export async function creating(): Promise<void> {

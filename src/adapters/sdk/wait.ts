@@ -96,10 +96,10 @@ const PERIODS: Readonly<Record<string, number>> = {
 
 /** Of several periods the first one counts, in the order of `PERIODS`, as in the hosted service. */
 function withOnePeriod(options: HostedWaitForOptions): WaitForOptions {
-  const given: Readonly<Record<string, unknown>> = { ...options }
+  const given: Record<string, unknown> = { ...options }
   const [, ...others] = Object.keys(PERIODS).filter((name) => given[name] !== undefined)
-  if (others.length === 0) return options
-  return Object.fromEntries(Object.entries(given).filter(([name]) => !others.includes(name)))
+  for (const name of others) given[name] = undefined
+  return given
 }
 
 /** How long a sleep takes, in milliseconds. */

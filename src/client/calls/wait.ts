@@ -135,6 +135,10 @@ export class WaitCalls implements ClientWait {
     return Object.assign(refused, { unwrap: () => refused })
   }
 
+  async signal(): Promise<never> {
+    throw notInRun('wait.signal')
+  }
+
   async for(): Promise<void> {
     throw notInRun('wait.for')
   }

@@ -27,7 +27,7 @@ import { CALLER } from '../../api/run-place.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
 import { EngineQueue } from '../namespaces/queue-handle.ts'
 import type { Namespaces } from '../../api/task.ts'
-import type { WaitNamespace } from '../../api/token.ts'
+import type { TokenReference, WaitNamespace } from '../../api/token.ts'
 
 /**
  * Tokens and waits of the engine of the current run, or of the default engine; see docs/waitpoints.md. As in all of
@@ -112,6 +112,7 @@ function waitOf(find: FindEngine): WaitNamespace {
     completeToken: (token, output, options) =>
       askEngine((engine) => engine.wait.completeToken(token, output, options), find),
     retrieveToken: (token) => askEngine((engine) => engine.wait.retrieveToken(token), find),
+    signal: <Output>(token: TokenReference) => askEngine((engine) => engine.wait.signal<Output>(token), find),
     listTokens: (params) => listOnEngine((engine) => engine.wait.listTokens(params), find),
     for: (options) => askEngine((engine) => engine.wait.for(options), find),
     until: (options) => askEngine((engine) => engine.wait.until(options), find),

@@ -36,7 +36,6 @@ import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
 import { type RunSurroundings, viewRetrievedRun, viewRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
 import { checkedList, createdBounds, LIST_NAMES, listOf, pageLimit, statusesOf } from './token-list.ts'
-import { tagRun } from './tag-run.ts'
 import { TriggeredRun } from './triggered-run.ts'
 
 const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, ...TAG_NAMES, taskIdentifier: true }
@@ -159,7 +158,12 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {
-    return this.#about(run, async (id) => (await tagRun(this.#kernel, id, { added: tags })).tags)
+    return this.#about(run, (id) =>
+      this.#kernel.call(async () => {
+        const { tagRun } = await import('./tag-run.ts')
+        return (await tagRun(this.#kernel, id, { added: tags })).tags
+      }),
+    )
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {

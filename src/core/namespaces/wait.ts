@@ -31,6 +31,7 @@ import type {
   SubscribeToTokensParams,
   Token,
   TokenReference,
+  TokenSignal,
   Unwrappable,
   WaitForOptions,
   EngineWaitNamespace,
@@ -41,6 +42,7 @@ import { listTokens } from './token-list.ts'
 import { subscribeToTokens } from './token-subscription.ts'
 import { passPlace } from '../waits/key.ts'
 import type { AskedWait } from '../../contract/question-keys.ts'
+import { Listener } from '../waits/listener.ts'
 import { rejectedWait, type Waiter } from '../waits/waiter.ts'
 import { tokenNotFound } from '../../api/not-found.ts'
 import { GET_TOKEN, INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.ts'
@@ -125,6 +127,16 @@ export class EngineWait implements EngineWaitNamespace {
         },
       },
     )
+  }
+
+  signal<Output = unknown>(token: TokenReference): Promise<TokenSignal<Output>> {
+    return this.#kernel.call(() => {
+      const scope = this.#kernel.requireRunning('wait.signal')
+      const id = tokenId(token)
+      const listener = new Listener(scope, (record) => tokenSettlement<Output>(record, this.#values))
+      void this.#kernel.waitpoints.wait(listener, () => id)
+      return listener.begun
+    })
   }
 
   completeToken(

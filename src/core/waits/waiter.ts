@@ -51,6 +51,11 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
     return this.isOpen && this.isStored && this.isAwaited
   }
 
+  /** Storage has registered it. */
+  stored(): void {
+    this.isStored = true
+  }
+
   /** The task awaits it, or has chained to it. */
   awaited(): void {
     if (this.isAwaited) return

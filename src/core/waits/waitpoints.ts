@@ -175,7 +175,7 @@ export class Waitpoints {
 
   /** The wait is in the storage, also when it was over before that became known. */
   #registered(waiter: Waiter, token: TokenRecord): void {
-    waiter.isStored = true
+    waiter.stored()
     if (waiter.isOpen) {
       const { ticker, slots } = this.#kernel
       if (token.timeoutAt !== undefined) ticker.dueAt(token.timeoutAt, `token ${token.id}`)

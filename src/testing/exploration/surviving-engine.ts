@@ -21,7 +21,7 @@ import type {
   TriggerOptions,
 } from '../../api/run.ts'
 import type { MetadataNamespace, ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
-import type { Duration, EngineWaitNamespace } from '../../api/token.ts'
+import type { Duration, EngineWaitNamespace, TokenReference } from '../../api/token.ts'
 import { InjectedFault } from './boundaries.ts'
 import { mortal } from './mortal-iterable.ts'
 import type { Life, World } from './world.ts'
@@ -200,6 +200,7 @@ export class SurvivingEngine implements Engine {
       countTokens: (params) => this.survive((engine) => engine.wait.countTokens(params)),
       subscribeToTokens: (params) => mortal(current().subscribeToTokens(params), this.#life.process),
       forToken: (token, options) => current().forToken(token, options),
+      signal: <Output>(token: TokenReference) => current().signal<Output>(token),
       for: (options) => current().for(options),
       until: (options) => current().until(options),
     }

@@ -86,6 +86,7 @@ const waits: Steps<EngineWaitNamespace> = {
     output: false,
   },
   forToken: { step: async (_, t) => (await wait.forToken(t.completed)).ok, output: true },
+  signal: { step: async (_, t) => (await wait.signal(t.completed)).aborted, output: true },
   completeToken: {
     step: (_, t) => wait.completeToken(t.open, 'yes'),
     output: { success: true, status: 'COMPLETED' },
