@@ -10,13 +10,14 @@ const PARTS = 8
 
 /** Prints a line for each thing that can be opened and each way in which it can end. */
 const PROGRAM = `
-  import { get } from 'node:http'
+  import { get, request } from 'node:http'
   import * as v8 from 'node:v8'
   import { runInNewContext } from 'node:vm'
   import { createEngine, task, wait } from './src/index.ts'
   import { createClient } from './src/client.ts'
   import { createConsole } from './src/console.ts'
   import { serve } from './src/http.ts'
+  import { sqliteStorage } from './src/sqlite.ts'
   import { createTestEngine } from './src/testing.ts'
   v8.setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc')
@@ -112,6 +113,14 @@ const PROGRAM = `
   })
   for (const path of [streamed, events])
     await measure('HTTP: cut, ' + path.replace(open, 'run'), { times: 100, at: 10 }, () => cut(path))
+  const completion = '/api/v1/waitpoints/tokens/' + token.id + '/complete'
+  await measure('HTTP: the body of a completion, cut', { times: 100, at: 10 }, () => new Promise((resolve) => {
+    const headers = { authorization: 'Bearer k', 'content-type': 'application/json', 'content-length': '100' }
+    const sent = request(server.url + completion, { method: 'POST', agent: false, headers })
+    sent.on('error', () => undefined).on('close', resolve)
+    sent.write('{"data":', () => sent.destroy())
+  }))
+  if ((await engine.wait.retrieveToken(token)).status !== 'WAITING') throw new Error('A body that was cut completed its token')
   const page = createConsole(engine, { authorize: () => true })
   await measure('HTTP: console events, cut', { times: 100, at: 10 }, async () => {
     const gone = new AbortController()
@@ -129,6 +138,26 @@ const PROGRAM = `
     await (await one.trigger(parked, null)).result()
     await one.close()
   })
+  // Node has SQLite built in from 22.13 on.
+  if (process.getBuiltinModule?.('node:sqlite') !== undefined)
+    await measure('engine: on SQLite', { times: 40, at: 10 }, async () => {
+      const one = createEngine({ tasks: [parked], storage: sqliteStorage(':memory:') })
+      await (await one.trigger(parked, null)).result()
+      await one.close()
+    })
+  const listens = task({ id: 'listens', run: async ({ id, isLeft }) => {
+    const signal = await wait.signal(id)
+    if (!isLeft) await wait.forToken(id, { signal })
+  } })
+  for (const isLeft of [true, false])
+    await measure('engine: closed ' + (isLeft ? 'after a run left' : 'under') + ' wait.signal', { times: 40, at: 10 }, async () => {
+      const one = createEngine({ tasks: [listens] })
+      const { id } = await one.wait.createToken({ timeout: '1d' })
+      const run = await one.trigger(listens, { id, isLeft })
+      if (isLeft) await run.result()
+      else while (!(await one.runs.retrieve(run.id)).isWaiting) await turn()
+      await one.close()
+    })
   for (const name of Object.keys(readers(engine)))
     await measure('engine: closed under ' + name, { times: 40, at: 10 }, async () => {
       const one = createEngine({ tasks: [parked] })
