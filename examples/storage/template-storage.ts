@@ -64,6 +64,8 @@ interface Lease {
   readonly owner: string
   readonly until: number
   readonly isLost: boolean
+  /** How many runs executed when it was lost. */
+  readonly executing?: number
   /** The number of the last claim, and the runs it handed out. */
   readonly claim?: number
   readonly claimed?: readonly { readonly id: string; readonly epoch: number }[]
@@ -177,12 +179,27 @@ export class TemplateStorage implements Storage {
       }
       const ended = this.#sweep(Infinity, { by, now })
       const runs: RunRecord[] = []
+      const left = new Set<string>()
+      let { suspects = 0 } = claim
+      let [isHeldBack, isTrialDue] = [false, false]
+      // The deaths in a row of a run that is executed alone.
+      const trialAt = Math.max(4, claim.maxInterruptions)
       while (runs.length < claim.limit) {
-        const run = this.#claimable(claim).find((one) => this.#startAt(one, claim) <= now)
+        const claimable = this.#claimable(claim).filter(({ id }) => !left.has(id))
+        const run = claimable.find((one) => this.#startAt(one, claim) <= now)
         if (run === undefined) break
-        const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
-        const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
-        const isCrashed = isInterrupted && interruptions > claim.maxInterruptions
+        const interruptions = deathsOf(run)
+        const diedAlone = this.#db.leases.get(run.owner)?.executing === 1
+        const isCrashed = isSuspect(run) && interruptions > claim.maxInterruptions && diedAlone
+        const isTried = isSuspect(run) && interruptions >= trialAt
+        const isFull = isSuspect(run) && suspects >= 2 ** (trialAt - interruptions)
+        if (!run.returned && !isCrashed && (claim.isTrial === true ? !isTried : isTried || isFull)) {
+          left.add(run.id)
+          if (isTried) isTrialDue = true
+          else if (isSuspect(run)) isHeldBack = true
+          continue
+        }
+        if (isSuspect(run) && !isCrashed) suspects += 1
         // A new epoch, so that a slow attempt does not mistake this end for its own.
         const epoch = run.epoch + 1
         if (run.returned) ended.push(this.#finish(run, { change: { status: 'COMPLETED', epoch }, by, now }))
@@ -199,7 +216,9 @@ export class TemplateStorage implements Storage {
       })
       const later = this.#claimable(claim).map((run) => this.#startAt(run, claim))
       const nextStartAt = Math.min(...later.filter((at) => at > now))
-      return nextStartAt === Infinity ? { runs, ended } : { runs, ended, nextStartAt }
+      const waiting = { isHeldBack: isHeldBack || undefined, isTrialDue: isTrialDue || undefined }
+      const answer = { runs, ended, ...waiting }
+      return nextStartAt === Infinity ? answer : { ...answer, nextStartAt }
     },
     park: async (fence) => {
       const run = this.#fenced(fence)
@@ -508,7 +527,9 @@ export class TemplateStorage implements Storage {
     const ready = this.#db.runs.where(
       (run) => this.#isReady(run, now) && (taskIds?.includes(run.taskId) ?? true),
     )
-    const rank = (run: RunRecord): number => (isAttempted(run) ? 0 : 1)
+    // Suspects come first, those with the fewest deaths before the others.
+    const rank = (run: RunRecord): number =>
+      isSuspect(run) ? deathsOf(run) - 1_000_000 : isAttempted(run) ? 0 : 1
     const at = (run: RunRecord): number =>
       (run.status === 'DELAYED' ? wakeAtOf(run) : run.createdAt) - (run.priorityMs ?? 0)
     return ready.filter(hasSlot).sort((one, other) => rank(one) - rank(other) || at(one) - at(other))
@@ -542,8 +563,12 @@ export class TemplateStorage implements Storage {
   }
 
   #expireLeases(now: number): void {
-    for (const lease of this.#db.leases.where(({ until }) => until <= now))
-      this.#db.leases.put(lease.owner, { ...lease, isLost: true })
+    for (const lease of this.#db.leases.where(({ until, isLost }) => until <= now && !isLost)) {
+      const isExecuting = ({ owner, status }: RunRecord): boolean =>
+        owner === lease.owner && status === 'EXECUTING'
+      const executing = this.#db.runs.where(isExecuting).length
+      this.#db.leases.put(lease.owner, { ...lease, isLost: true, executing })
+    }
     this.#db.refused.deleteWhere(({ id }) => !this.#isHeld(this.#db.runs.get(id)))
   }
 
@@ -700,6 +725,16 @@ function countsOf<Status extends string>(
 
 function isAttempted({ status }: Pick<RunRecord, 'status'>): boolean {
   return status === 'EXECUTING' || status === 'WAITING'
+}
+
+/** How often in a row the process of a run without a living owner has died while it executed. */
+function deathsOf({ status, owner, interruptions }: RunRecord): number {
+  return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
+}
+
+/** Of a run without a living owner. */
+function isSuspect(run: RunRecord): boolean {
+  return run.status === 'EXECUTING' && run.slot && !run.returned && deathsOf(run) > 0
 }
 
 function isFinal({ status }: Pick<RunRecord, 'status'>): boolean {

@@ -92,12 +92,19 @@ export interface EngineOptions {
    */
   readonly retry?: RetryOptions
   /**
-   * Deaths of the process while a run executes, in a row, after which the run is `CRASHED`.
+   * Deaths of the process while a run executes, in a row, after which the run is `CRASHED`, if it executed alone when the last one came.
    *
    * @unit interruptions
    * @default `10`
    */
   readonly maxInterruptions?: number
+  /**
+   * How long at most a run that its process has died with again and again keeps others of this engine from executing, so that it executes
+   * alone. Others are then served for as long before it does so again.
+   *
+   * @default `600_000`
+   */
+  readonly isolationMs?: number
   /**
    * How long after its last sign of life this engine counts as dead, so that others on the same storage execute its
    * runs; at least 100. It gives a sign every third of that.
@@ -132,6 +139,7 @@ export interface EngineSettings {
   readonly retry: RetryOptions | undefined
   readonly retention: RetentionOptions
   readonly maxInterruptions: number
+  readonly isolationMs: number
   readonly leaseMs: number
   readonly storageWaitMs: number
   readonly historyChunks: number
@@ -150,6 +158,7 @@ export const ENGINE_OPTION_NAMES: OptionNames<Omit<EngineOptions, 'storage' | 'c
   retention: true,
   retry: true,
   maxInterruptions: true,
+  isolationMs: true,
   leaseMs: true,
   storageWaitMs: true,
   streams: true,
@@ -167,6 +176,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
     keepAlive = false,
     concurrency = Number.POSITIVE_INFINITY,
     maxInterruptions = 10,
+    isolationMs = 600_000,
     leaseMs = 30_000,
     storageWaitMs = 60_000,
     retention = {},
@@ -182,6 +192,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
   if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
   if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
   requireWhole(maxInterruptions, 'maxInterruptions', { from: 0 })
+  requireWhole(isolationMs, 'isolationMs', { from: 0 })
   requireWhole(leaseMs, 'leaseMs', { from: 100 })
   requireWhole(storageWaitMs, 'storageWaitMs', { from: 0 })
   if (retry !== undefined) checkRetry(retry, 'the engine')
@@ -197,6 +208,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
     retry,
     retention,
     maxInterruptions,
+    isolationMs,
     leaseMs,
     storageWaitMs,
     ...readStreamOptions(streams),

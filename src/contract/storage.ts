@@ -90,8 +90,15 @@ export interface RunStore extends RunStoreExtras {
    * `interrupted`, and its old waits are dropped.
    *
    * Some runs end instead, and are answered in `ended`: `EXPIRED` past `expiresAt` before the first start, `CRASHED` past
-   * `maxInterruptions`, `COMPLETED` if the function had already returned. The last two get a raised epoch, so that an
-   * attempt that was only slow does not take this end for its own.
+   * `maxInterruptions` if no other run of its owner was `EXECUTING` when the lease of that was lost, `COMPLETED` if the function had
+   * already returned. The last two get a raised epoch, so that an attempt that was only slow does not take this end for its own.
+   *
+   * Suspects are `EXECUTING` runs without a living owner that hold their slot, have not returned and whose `interruptions`, as claimed,
+   * are above 0. They come before all others, those with the fewest `interruptions` first. With `d` of them, and a trial at
+   * `t = max(4, maxInterruptions)`, a suspect is claimed only
+   *
+   * - while the caller executes fewer than `2 ** (t - d)` suspects, those of this claim included, if `d < t`; else it is left (`isHeldBack`);
+   * - by a claim with `isTrial`, which claims nothing else, if `d >= t`; else it is left (`isTrialDue`).
    *
    * Each owner numbers its claims upwards. The number of its last claim repeats that claim, because the answer was lost:
    * nothing is claimed, and `runs` are those of the last claim that are still `EXECUTING` under the same epoch, whatever
@@ -224,11 +231,17 @@ export interface RunClaim {
   /** Rates by queue name; see {@link QueueRate}. Asked only of a storage with `rates`. A queue that is not named has none, unless one is set. */
   readonly queueRates?: ReadonlyMap<string, QueueRate> | undefined
   readonly maxInterruptions: number
+  /** How many suspects the caller executes. Absent: none. */
+  readonly suspects?: number | undefined
+  /** Asks for a suspect that the caller is to execute alone; the `limit` is 1. */
+  readonly isTrial?: boolean | undefined
 }
 
 export interface RunClaimed extends ClaimedExtras {
   readonly runs: readonly RunRecord[]
   readonly ended: readonly RunUpdated[]
+  /** Runs were left that are to be executed alone. */
+  readonly isTrialDue?: boolean | undefined
 }
 
 export type RunResumed =
@@ -885,7 +898,7 @@ export interface RunHintExtras {
 
 /** The optional part of a {@link RunClaimed}. A storage with `queues` must answer it. */
 export interface ClaimedExtras {
-  /** Runs may have been left because their queue is full: the next slot that is given back is worth a claim. */
+  /** Runs may have been left because their queue is full, or too many suspects execute: the next slot that is given back is worth a claim. */
   readonly isHeldBack?: boolean | undefined
   /** Runs were left because of a rate: a claim at this instant finds one, unless another claim was first. A storage with `rates` must answer it. */
   readonly nextStartAt?: number | undefined

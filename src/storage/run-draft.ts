@@ -1,5 +1,6 @@
 import type { RunChange, RunRecord } from '../contract/records.ts'
 import type { RunClaim, RunInsert } from '../contract/storage.ts'
+import { deathsOf } from '../contract/suspects.ts'
 import { fullRunDraft, isPlainRun, plainRunDraft, type RunDraft } from '../generated/run-record.ts'
 
 /**
@@ -59,18 +60,22 @@ export function freedAt({ createdAt }: Pick<RunRecord, 'createdAt'>, now: number
   return Math.min(createdAt, now)
 }
 
-/** The final record of an interrupted run that is not executed again; by its epoch the attempt knows that it is over. */
-export function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
+/**
+ * The final record of an interrupted run that is not executed again; by its epoch the attempt knows that it is over.
+ *
+ * @param diedAlone Whether its owner had no other run that executed.
+ */
+export function endInstead(
+  record: RunRecord,
+  { now, maxInterruptions }: RunClaim,
+  diedAlone: () => boolean,
+): RunRecord | undefined {
   const epoch = record.epoch + 1
   if (record.returned) return Object.assign(finalDraft(record, { status: 'COMPLETED' }, now), { epoch })
-  const interruptions = interruptionsOf(record)
-  if (interruptions <= maxInterruptions || interruptions === record.interruptions) return undefined
+  const interruptions = deathsOf(record)
+  if (interruptions <= maxInterruptions || interruptions === record.interruptions || !diedAlone())
+    return undefined
   return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { epoch, interruptions })
-}
-
-/** Only a death while executing counts; an owner that left gracefully is no longer named. */
-export function interruptionsOf({ status, owner, interruptions }: RunRecord): number {
-  return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
 }
 
 /** When something happened, and which engine did it; without `by` no engine did it, and all engines are told. */

@@ -4,6 +4,16 @@ import { sha256 } from '../primitives/digest.ts'
 /** The place in line of a run that goes on. */
 export const OLDEST_FIRST = 'created_at - coalesce(priority_ms, 0)'
 
+/** Suspects come before all others in line, those with the fewest deaths first: their `line` is so much less than their deaths. */
+export const SUSPECTS = 1_000_000
+
+/** The `line` of a run that goes on and has no living owner, from its columns. `dies`: whether the owner that it names has died. */
+export function resumedLine(run: string, dies = `(${run}.owner IS NOT NULL)`): string {
+  const deaths = `${run}.interruptions + CASE WHEN ${dies} THEN 1 ELSE 0 END`
+  return `CASE WHEN (${run}.status || '') = 'EXECUTING' AND ${run}.slot = 1 AND ${run}.returned = 0 AND ${deaths} > 0
+    THEN ${deaths} - ${SUSPECTS} ELSE 0 END`
+}
+
 /** An entry of an index in Postgres has at most 2,704 bytes, and a character up to three. */
 const LONGEST_LANE = 800
 

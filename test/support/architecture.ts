@@ -80,6 +80,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/storage': [
     'run-draft',
+    'suspect-claim',
     'hint-board',
     'made-id',
     'stream-writers',

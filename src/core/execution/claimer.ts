@@ -5,6 +5,7 @@ import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 import { type ClaimParts, type LostRuns, NewRuns } from './new-runs.ts'
+import { Trials, type TrialSettings } from './trials.ts'
 
 const CLAIM_LIMIT = 256
 /** The name of the timer that waits for a rate. */
@@ -12,8 +13,7 @@ const RATE = 'the rate of a queue'
 const SETTLED = Promise.resolve()
 const NONE: readonly never[] = []
 
-export interface ClaimSettings {
-  readonly maxInterruptions: number
+export interface ClaimSettings extends TrialSettings {
   /** An engine that does not hear of storage for so long has lost its runs to others. */
   readonly leaseMs: number
   /** Without it nothing is claimed. */
@@ -51,6 +51,7 @@ export class Claimer {
   readonly #settings: ClaimSettings
   readonly #claimedRuns: ClaimedRuns
   readonly #newRuns: NewRuns
+  readonly #trials: Trials
   readonly #claimOnce = (): void => {
     const { host } = this.#kernel
     if (host.isTurnDue) {
@@ -77,11 +78,16 @@ export class Claimer {
     this.#settings = settings
     this.#claimedRuns = new ClaimedRuns(kernel, settings)
     this.#newRuns = new NewRuns(kernel, this.#claimedRuns)
+    this.#trials = new Trials(kernel, settings, () => this.poke())
   }
 
   /** Whether this engine executes runs at all. */
   get executes(): boolean {
     return this.#settings.execute
+  }
+
+  get maxInterruptions(): number {
+    return this.#settings.maxInterruptions
   }
 
   /**
@@ -130,6 +136,7 @@ export class Claimer {
   close(): void {
     this.#startAt(undefined)
     this.#newRuns.close()
+    this.#trials.close()
   }
 
   /** Inserts a new run, which the insert claims if it would be the next to start here. */
@@ -149,7 +156,12 @@ export class Claimer {
     const { host, tasks, slots } = this.#kernel
     if (host.isClosing || tasks.ids.length === 0) return
     const before = this.#state
-    const limit = before.kind === 'idle' ? Math.min(slots.roomToClaim, CLAIM_LIMIT) : before.limit
+    const limit =
+      before.kind !== 'idle'
+        ? before.limit
+        : this.#trials.ask()
+          ? 1
+          : Math.min(slots.roomToClaim, CLAIM_LIMIT)
     const lost = before.kind === 'idle' ? this.#newRuns.takeLost() : before.lost
     if (before.kind === 'asking' || (limit === 0 && lost.length === 0)) {
       // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.
@@ -194,7 +206,7 @@ export class Claimer {
   }
 
   #request(limit: number): RunClaim {
-    const { host, tasks } = this.#kernel
+    const { host, tasks, slots } = this.#kernel
     const { ids: taskIds, versions, queueLimits, queueRates } = tasks
     return {
       by: host.owner,
@@ -206,15 +218,18 @@ export class Claimer {
       queueLimits,
       queueRates: queueRates.size === 0 ? undefined : queueRates,
       maxInterruptions: this.#settings.maxInterruptions,
+      suspects: slots.suspects,
+      isTrial: this.#trials.isAsked,
     }
   }
 
   #claimed(
     asking: Asking,
-    { runs, ended, isHeldBack = false, nextStartAt }: RunClaimed,
+    { runs, ended, isHeldBack = false, nextStartAt, isTrialDue = false }: RunClaimed,
     claim: RunClaim,
   ): void | Promise<void> {
-    this.#isHeldBack = isHeldBack
+    this.#isHeldBack = isHeldBack || isTrialDue
+    this.#trials.answered(runs, isTrialDue)
     if (nextStartAt !== undefined || this.#nextStart !== undefined) this.#startAt(nextStartAt)
     this.#mayHaveMore ||= runs.length === claim.limit || (isHeldBack && asking.isSlotFreed)
     const { publisher, slots } = this.#kernel
@@ -270,6 +285,7 @@ export class Claimer {
     this.#state = IDLE
     asking.answered?.resolve()
     this.#kernel.slots.endClaim()
+    this.#trials.started()
     // Without room, runs that could not be read for an answer that was lost would be asked for again and again.
     if (this.#mayHaveMore && this.#kernel.slots.room > 0) this.poke()
   }

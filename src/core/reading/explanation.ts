@@ -1,5 +1,6 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, placeInLine, runIdOfToken, startBy } from '../../contract/run-states.ts'
+import { deathsOf, isSuspect, mostSuspects, trialAt } from '../../contract/suspects.ts'
 import { nextStartAt, rateInForce } from '../../contract/queue-rates.ts'
 import type { LeaseRecord, PageRequest, QueueState } from '../../contract/storage.ts'
 import type {
@@ -189,6 +190,8 @@ function hindrance({ claimer, slots }: Kernel, data: ExplainedQueue): string {
   if (rate !== undefined && nextStartAt !== undefined)
     return `: its rate is ${rateText(rate)}, and the next run starts at ${nextStartAt.toISOString()}`
   if (!claimer.executes) return ': this engine executes nothing, so the run waits for one that does'
+  if (slots.isHeld)
+    return ': another run is executed alone, because its process has died with it again and again'
   if (slots.room === 0) return `: all ${counted(slots.used, 'slot')} of this engine are taken`
   return ': it is claimed by the next engine that has its task and a free slot'
 }
@@ -267,6 +270,10 @@ async function executing(kernel: Kernel, record: RunRecord): Promise<Told> {
     isDraining: returned,
   } as const
   const changed = `its record last changed at ${instant(updatedAt)}`
+  if ((owner === undefined || lease?.isLost === true) && isSuspect(record)) {
+    const where = owner === undefined ? '' : ` on engine ${owner.id}${heardOf(lease, host.now())}`
+    return { ...data, sentence: `The run was executed${where} ${suspected(kernel, record)}; ${changed}.` }
+  }
   if (owner === undefined) {
     const whose = tasks.get(taskId) === undefined ? ` that has task "${taskId}"` : ''
     return {
@@ -279,16 +286,29 @@ async function executing(kernel: Kernel, record: RunRecord): Promise<Told> {
   return { ...data, sentence: `The run ${what} on ${where}; ${changed}.` }
 }
 
+/** That its process has died with it, and beside how many others it is executed again. */
+function suspected({ claimer: { maxInterruptions } }: Kernel, record: RunRecord): string {
+  const deaths = deathsOf(record)
+  const others = mostSuspects(deaths, maxInterruptions) - 1
+  const how =
+    deaths >= trialAt(maxInterruptions)
+      ? 'alone, by an engine that executes nothing else'
+      : `beside at most ${counted(others, 'other such run')}`
+  return `when its process died, ${counted(deaths, 'time')} in a row, and is executed again ${how}`
+}
+
 /** Where another engine is, and whether it is still heard. */
 function placeOf(lease: LeaseRecord | undefined, now: number): string {
-  if (lease === undefined) return ''
-  const { heardAt, until, isLost } = lease
-  const at = enginePlace(lease)
-  const heard =
-    heardAt === undefined ? '' : `, last heard ${Math.max(0, Math.round((now - heardAt) / 1_000))} s ago`
-  const isOver = isLost || (until ?? Infinity) <= now
+  const isOver = lease?.isLost === true || (lease?.until ?? Infinity) <= now
   const over = isOver ? ', whose lease has ended: the next engine with a free slot takes the run over' : ''
-  return `${at === '' ? '' : ` (${at})`}${heard}${over}`
+  return heardOf(lease, now) + over
+}
+
+function heardOf(lease: LeaseRecord | undefined, now: number): string {
+  if (lease === undefined) return ''
+  const at = enginePlace(lease)
+  const ago = Math.max(0, Math.round((now - (lease.heardAt ?? now)) / 1_000))
+  return `${at === '' ? '' : ` (${at})`}${lease.heardAt === undefined ? '' : `, last heard ${ago} s ago`}`
 }
 
 function errorOf({ errorJson }: RunRecord): StoredError | undefined {

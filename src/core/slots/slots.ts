@@ -78,6 +78,10 @@ export class Slots {
   #reserved = 0
   /** Runs that have returned and have streams or a hook: they go on without a slot. */
   readonly #draining = new Set<Attempt>()
+  /** Runs that execute after their process has died with them. */
+  readonly #suspects = new Set<Attempt>()
+  /** While one of them is to execute alone: is told when nothing executes. */
+  #whenEmpty: (() => void) | undefined
   #isServing = false
   /** Runs that can go on wait for a turn of the event loop. */
   #isPaused = false
@@ -92,6 +96,7 @@ export class Slots {
 
   /** How many more runs may start here. */
   get room(): number {
+    if (this.#whenEmpty !== undefined && !this.#kernel.host.isClosing) return 0
     return Math.max(0, this.concurrency - this.#used - this.#claiming - this.#reserved)
   }
 
@@ -107,6 +112,31 @@ export class Slots {
 
   get used(): number {
     return this.#used
+  }
+
+  /** How many runs execute after their process has died with them. */
+  get suspects(): number {
+    return this.#suspects.size
+  }
+
+  /** Whether nothing executes, nor is about to. */
+  get isEmpty(): boolean {
+    return this.#isIdle && this.#reserved === 0
+  }
+
+  /** Whether one run is to execute alone. */
+  get isHeld(): boolean {
+    return this.#whenEmpty !== undefined
+  }
+
+  /** No run begins or goes on from now on, but for one that a claim is out for; `whenEmpty` is called each time when nothing executes. */
+  hold(whenEmpty: () => void): void {
+    this.#whenEmpty = whenEmpty
+  }
+
+  endHold(): void {
+    this.#whenEmpty = undefined
+    this.#serve()
   }
 
   /** Runs that have returned and go on without a slot. */
@@ -148,12 +178,14 @@ export class Slots {
   endReservation(): void {
     this.#reserved -= 1
     this.#resumeWaiting()
+    if (this.isEmpty) this.#whenEmpty?.()
   }
 
   /** A claimed run starts with its slot. */
   take(attempt: Attempt): void {
     this.#used += 1
     attempt.hold('executing')
+    if (attempt.record.interruptions > 0) this.#suspects.add(attempt)
   }
 
   /** The function has returned, and its streams are drained: without a slot, but not idle. */
@@ -308,6 +340,7 @@ export class Slots {
     attempt.parked()
     tellPark(attempt, this.#kernel.host, 'park')
     this.#used -= 1
+    if (this.#suspects.size > 0) this.#suspects.delete(attempt)
     this.#changed(attempt, record)
     this.#freed(attempt)
     if (attempt.hasDeliveries) this.resume(attempt)
@@ -437,6 +470,7 @@ export class Slots {
   #serve(): void {
     this.#resumeWaiting()
     if (this.#isIdle) this.#idle?.()
+    if (this.isEmpty) this.#whenEmpty?.()
     if (this.room > 0) this.#kernel.upcalls.slotFreed()
   }
 
@@ -484,6 +518,7 @@ export class Slots {
 
   #giveBack(attempt: Attempt): void {
     if (attempt.giveSlotBack()) this.#used -= 1
+    if (this.#suspects.size > 0) this.#suspects.delete(attempt)
   }
 
   #fence(attempt: Attempt): { id: string; epoch: number; by: string; now: number } {

@@ -1,8 +1,12 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { RunClaim, RunClaimed } from '../../contract/storage.ts'
+import type { RunClaim, RunClaimed, RunUpdated } from '../../contract/storage.ts'
 import type { Lease, RunEntry } from './entries.ts'
 import { expireLeases, type MemoryState } from './state.ts'
-import { endInstead, interruptionsOf, draftOf } from '../run-draft.ts'
+import { endInstead, draftOf } from '../run-draft.ts'
+import { SuspectClaim } from '../suspect-claim.ts'
+import { placeInLine } from '../../contract/run-states.ts'
+import { deathsOf } from '../../contract/suspects.ts'
+
 const NOTHING: RunClaimed = { runs: [], ended: [] }
 
 /** `runs.claim`. */
@@ -18,10 +22,14 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   const started: RunRecord[] = []
   const allowance = queues.allowance(claim)
   lanes.apply(allowance)
-  while (started.length < claim.limit) {
+  const suspects =
+    lanes.suspects.size === 0
+      ? undefined
+      : takeSuspects(state, lease, { claim, answer: { runs: started, ended: over } })
+  while (started.length < claim.limit && claim.isTrial !== true) {
     const run = lanes.next(claim.taskIds, allowance)
     if (run === undefined) break
-    const end = endInstead(run.record, claim)
+    const end = endInstead(run.record, claim, () => false)
     if (end !== undefined) over.push(runs.finish(run, end, claim))
     else {
       lanes.countStart(run, allowance)
@@ -30,7 +38,35 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   }
   lease.claimed = started.map(({ id }) => id)
   const { hasFullLine, nextStartAt } = lanes
-  return { runs: started, ended: over, isHeldBack: hasFullLine || undefined, nextStartAt }
+  if (suspects === undefined)
+    return { runs: started, ended: over, isHeldBack: hasFullLine || undefined, nextStartAt }
+  const isHeldBack = hasFullLine || suspects.isHeldBack || undefined
+  return { runs: started, ended: over, isHeldBack, nextStartAt, isTrialDue: suspects.isTrialDue || undefined }
+}
+
+interface Claiming {
+  readonly claim: RunClaim
+  readonly answer: { readonly runs: RunRecord[]; readonly ended: RunUpdated[] }
+}
+
+function takeSuspects(state: MemoryState, lease: Lease, { claim, answer }: Claiming): SuspectClaim {
+  const suspects = new SuspectClaim(claim)
+  for (const run of inLine(state.lanes.suspects)) {
+    if (answer.runs.length >= claim.limit) break
+    if (!claim.taskIds.includes(run.record.taskId)) continue
+    const end = endInstead(run.record, claim, () => run.holder?.executing === 1)
+    if (end !== undefined) answer.ended.push(state.runs.finish(run, end, claim))
+    else if (suspects.takes(deathsOf(run.record))) answer.runs.push(start(state, { run, lease }, claim))
+  }
+  return suspects
+}
+
+/** In the order in which a claim looks at them. */
+function inLine(suspects: Iterable<RunEntry>): readonly RunEntry[] {
+  return [...suspects].sort(
+    ({ record: one }, { record: other }) =>
+      deathsOf(one) - deathsOf(other) || placeInLine(one) - placeInLine(other),
+  )
 }
 
 /** The runs that the last claim of this owner handed out and that still execute for it. */
@@ -57,7 +93,7 @@ function start(
     draft.policyAttempt += 1
     draft.version = claim.versions?.get(record.taskId)
   }
-  draft.interruptions = interruptionsOf(record)
+  draft.interruptions = deathsOf(record)
   draft.owner = lease.owner
   draft.epoch += 1
   draft.slot = true

@@ -124,6 +124,8 @@ export class Lease {
   claimed: readonly string[] = []
   /** How many runs it holds. */
   runs = 0
+  /** How many executed when it was lost. */
+  executing = 0
   /** Waits that are ready and were not released. */
   ready: Few<Wait> = undefined
   deadline: Deadline<Lease> | undefined = undefined

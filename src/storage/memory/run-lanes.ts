@@ -41,14 +41,16 @@ export class RunLanes {
   /** Tasks with an open line. */
   #busy: Few<TaskLines> = undefined
   readonly #closed = new Map<string, ClosedLines>()
+  /** Runs that stand in no line: their owner died, or has left, after it died with them before. */
+  readonly suspects: Set<RunEntry> = new Set()
   readonly starts: StartBook = new StartBook()
   /** The closed lines that a rate holds back. */
   readonly #heldBack = new DeadlineQueue<Line>()
   #arrivals = 0
 
-  /** Whether some run stands in an open line. */
+  /** Whether some run is a suspect or stands in an open line. */
   get hasOpenLine(): boolean {
-    return this.#busy !== undefined
+    return this.#busy !== undefined || this.suspects.size > 0
   }
 
   /** Whether a line is closed because its lane was full. */
@@ -109,6 +111,7 @@ export class RunLanes {
   /** The run can no longer be claimed. */
   exit(run: RunEntry): void {
     const line = run.line
+    if (this.suspects.size > 0) this.suspects.delete(run)
     if (line === undefined) return
     run.line = undefined
     line.runs.remove(run)

@@ -4,6 +4,7 @@ import { itemsOf } from '../../primitives/few.ts'
 import { isHeld, isSettled, RunEntry } from './entries.ts'
 import { QUEUED, RESUMED, type RunLanes } from './run-lanes.ts'
 import { placeInLine, startBy } from '../../contract/run-states.ts'
+import { isSuspect } from '../../contract/suspects.ts'
 
 /** When each run is next to be looked at, and whether it could be claimed now: both follow from its record alone. */
 export class RunSchedule {
@@ -26,7 +27,9 @@ export class RunSchedule {
         this.#placeDelayed(run, now)
         return
       case 'EXECUTING':
-        if (!isHeld(run)) this.#lanes.enter(run, RESUMED, placeInLine(record))
+        if (isHeld(run)) return
+        if (isSuspect(record)) this.#lanes.suspects.add(run)
+        else this.#lanes.enter(run, RESUMED, placeInLine(record))
         return
       case 'WAITING':
         if (!isHeld(run)) this.#placeOrphan(run, now)

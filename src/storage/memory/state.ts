@@ -84,5 +84,9 @@ export function expireLeases(
   { leases, runs }: MemoryState,
   act: { readonly now: number; readonly by: string },
 ): void {
-  for (const lease of leases.expire(act.now)) runs.abandon(runs.heldBy(lease), act)
+  for (const lease of leases.expire(act.now)) {
+    const held = runs.heldBy(lease)
+    lease.executing = held.filter(({ record }) => record.status === 'EXECUTING').length
+    runs.abandon(held, act)
+  }
 }

@@ -55,6 +55,7 @@ interface ClaimAnswer {
   readonly isPassedOver?: boolean
   readonly isHeldBack?: true | null
   readonly nextStartAt?: number | null
+  readonly isTrialDue?: true | null
 }
 
 /** `limited`: the queues of which something is set. */
@@ -207,13 +208,26 @@ async function updateRun(session: PostgresSession, request: RunUpdate): Promise<
 }
 
 async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: RunClaim): Promise<RunClaimed> {
-  const { by, now, number, taskIds, versions, limit, queueLimits, queueRates, maxInterruptions } = claim
+  const {
+    by,
+    now,
+    number,
+    taskIds,
+    versions,
+    limit,
+    queueLimits,
+    queueRates,
+    maxInterruptions,
+    suspects,
+    isTrial,
+  } = claim
   learnLimits(queueLimits.keys())
   const limits = queueLimits.size === 0 ? null : Object.fromEntries(queueLimits)
   const columns = { by_owner: by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
   const known = versions && Object.fromEntries(versions)
   const rates = queueRates && Object.fromEntries(queueRates)
-  const request = { ...columns, max_interruptions: maxInterruptions, versions: known, rates }
+  const cautions = { max_interruptions: maxInterruptions, suspects, is_trial: isTrial }
+  const request = { ...columns, ...cautions, versions: known, rates }
   const answered = hints.asking(by)
   const [answer, isStirred, limited] = (await ask(CLAIM, request, by)) as ClaimAnswers
   // A process that came later has not heard of it when the limit was set.
@@ -223,9 +237,18 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   const runs = answer.runs.map(runOf)
   for (const run of runs) hints.claimed(run, by)
   const ended = answer.ended.map((end) => endedRun(hints, end, by))
-  const { isHeldBack, nextStartAt, isPassedOver = false } = answer
-  answered(runs.length === limit || isPassedOver || isHeldBack === true || typeof nextStartAt === 'number')
-  return { runs, ended, isHeldBack: isHeldBack ?? undefined, nextStartAt: nextStartAt ?? undefined }
+  const { isHeldBack, nextStartAt, isTrialDue, isPassedOver = false } = answer
+  const isLeft = isPassedOver || isHeldBack === true || isTrialDue === true || typeof nextStartAt === 'number'
+  answered(runs.length === limit || isLeft)
+  return { runs, ended, ...told(answer) }
+}
+
+function told({ isHeldBack, nextStartAt, isTrialDue }: ClaimAnswer): Partial<RunClaimed> {
+  return {
+    isHeldBack: isHeldBack ?? undefined,
+    nextStartAt: nextStartAt ?? undefined,
+    isTrialDue: isTrialDue ?? undefined,
+  }
 }
 
 async function parkRun(

@@ -9,9 +9,9 @@ const VACUUMED = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'run_tags', 't
 
 /**
  * The tables. Instants are numbers, flags are 0 or 1, an absent value is NULL. `runs.line`, `line_at` and `look_at` follow
- * from the rest of the run: where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked
+ * from the rest of the run: where it stands in line to be claimed (0 goes on, 1 starts, less is a suspect) and when it is next to be looked
  * at. `held`: its owner is alive, as far as other owners have noticed. `owners.company`: others were there since its last tick.
- * `owners.host`, `pid`, `heard_at`: for people. `streams.shared`: the runs that write the last segment of a stream, once there are
+ * `owners.executing`: how many of its runs executed when it was lost. `host`, `pid`, `heard_at`: for people. `streams.shared`: the runs that write the last segment of a stream, once there are
  * others than the one that has it (see `stream-writers.ts`). `queue_starts`: what has started in the lanes that have a rate, as two
  * lists, instants in order and how many at each. The newest record of a key is the last entry of its part of an index, however many
  * are kept. `tokens_bound`: by the run that it names, the token that binds a place of a run to another run.
@@ -88,7 +88,7 @@ CREATE TABLE $s.writers (
 CREATE TABLE $s.owners (
   owner text COLLATE "C" PRIMARY KEY,
   until float8, lost int NOT NULL, company int NOT NULL, claim float8 NOT NULL,
-  host text, pid int, heard_at float8
+  host text, pid int, heard_at float8, executing int
 ) WITH (fillfactor = 20);
 CREATE TABLE $s.queues (
   name text COLLATE "C" PRIMARY KEY, paused int NOT NULL, most float8, limited_at float8,

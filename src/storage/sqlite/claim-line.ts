@@ -3,6 +3,8 @@ import type { QueueRate, QueueStart, RunClaim } from '../../contract/storage.ts'
 import type { Row } from '../../contract/columns.ts'
 import { allowanceOf, startsOf, storeStarts } from './queues.ts'
 import type { SqliteSession } from './session.ts'
+import { SUSPECTS } from '../sql-rows.ts'
+import { trialAt } from '../../contract/suspects.ts'
 import { storable } from './texts.ts'
 
 /** A run that could be claimed. */
@@ -25,7 +27,7 @@ interface TaskLine {
   readonly taskId: string
   candidates: Candidate[]
   /** The last that was read, while there may be more. */
-  last: Candidate | undefined
+  last: Pick<Candidate, 'line' | 'lineAt' | 'seq'> | undefined
   hasMore: boolean
 }
 
@@ -85,6 +87,18 @@ export class ClaimLine {
     this.#full.clear()
     const taskIds = [...new Set(this.#claim.taskIds)]
     this.#tasks = taskIds.map((taskId) => ({ taskId, candidates: [], last: undefined, hasMore: true }))
+  }
+
+  /** Passes over suspects, but for those that may have to end or to be executed alone. */
+  passSuspects(): void {
+    const { maxInterruptions } = this.#claim
+    const line = Math.min(maxInterruptions + 1, trialAt(maxInterruptions)) - SUSPECTS
+    for (const task of this.#tasks) {
+      const { last } = task
+      task.candidates = task.candidates.filter((one) => one.line >= line)
+      if (last === undefined || last.line < line)
+        task.last = { line, lineAt: Number.MIN_SAFE_INTEGER, seq: 0 }
+    }
   }
 
   /** The next one, which takes its slot with it; `wanted` says how many more will be asked for at most. */

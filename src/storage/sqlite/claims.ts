@@ -7,6 +7,8 @@ import { type Candidate, ClaimLine } from './claim-line.ts'
 import { expireSqliteLeases } from './leases.ts'
 import { findRun, finishRun, interruptStreams, STORED_RUN, type StoredRun, storedRun } from './run-rows.ts'
 import type { SqliteSession } from './session.ts'
+import { SUSPECTS } from '../sql-rows.ts'
+import { SuspectClaim } from '../suspect-claim.ts'
 import { sweepRuns } from './tick.ts'
 import { dropWaits } from './waits.ts'
 
@@ -25,23 +27,46 @@ export function claimSqliteRuns(session: SqliteSession, claim: RunClaim): RunCla
   const over: RunUpdated[] = sweepRuns(session, claim, Infinity)
   const runs: RunRecord[] = []
   const line = new ClaimLine(session, claim)
+  const suspects = new SuspectClaim(claim)
+  take(session, { claim, line, suspects }, { runs, over })
+  line.storeStarts()
+  const isHeldBack = line.isHeldBack || suspects.isHeldBack || undefined
+  const isTrialDue = suspects.isTrialDue || undefined
+  return { runs, ended: over, isHeldBack, nextStartAt: line.nextStartAt, isTrialDue }
+}
+
+interface Taking {
+  readonly claim: RunClaim
+  readonly line: ClaimLine
+  readonly suspects: SuspectClaim
+}
+
+function take(
+  session: SqliteSession,
+  { claim, line, suspects }: Taking,
+  { runs, over }: { readonly runs: RunRecord[]; readonly over: RunUpdated[] },
+): void {
   while (runs.length < claim.limit) {
     const next = line.next(claim.limit - runs.length)
-    if (next === undefined) break
+    if (next === undefined || (claim.isTrial === true && next.line >= 0)) break
     if (next.isPlanned) {
       const version = claim.versions?.get(next.taskId)
       runs.push(startRun(session, { ...next, version }, { claim, place: runs.length }))
     } else {
       const run = findRun(session, next.id)
-      const end = run && endInstead(run.record, claim)
+      const end = run && endInstead(run.record, claim, () => diedAlone(session, run.record))
       if (run !== undefined && end !== undefined) {
         over.push(finishRun(session, run, { record: end, act: claim }))
         line.begin()
-      } else runs.push(goOn(session, { id: next.id, run }, { claim, place: runs.length }))
+      } else if (next.line < 0 && !suspects.takes(next.line + SUSPECTS)) line.passSuspects()
+      else runs.push(goOn(session, { id: next.id, run }, { claim, place: runs.length }))
     }
   }
-  line.storeStarts()
-  return { runs, ended: over, isHeldBack: line.isHeldBack || undefined, nextStartAt: line.nextStartAt }
+}
+
+/** Whether the last owner of a run had no other that executed when it was lost. */
+function diedAlone({ database }: SqliteSession, { owner }: RunRecord): boolean {
+  return database.value('SELECT executing AS value FROM owners WHERE owner = ?', orNull(owner)) === 1
 }
 
 interface Claiming {

@@ -3,7 +3,7 @@ import { isGone, ownHost, ownProcess, pidOf } from './host-process.ts'
 import type { SqlRow } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import type { Act } from '../run-draft.ts'
-import { OLDEST_FIRST } from '../sql-rows.ts'
+import { OLDEST_FIRST, resumedLine } from '../sql-rows.ts'
 
 interface Renewal {
   readonly owner: string
@@ -19,8 +19,14 @@ export function expireSqliteLeases(session: SqliteSession, act: Act): void {
   for (const lease of living) {
     if (!isOver(lease, act.now)) continue
     const owner = lease['owner'] as string
-    database.run('UPDATE owners SET lost = 1, until = coalesce(until, ?) WHERE owner = ?', act.now, owner)
-    abandonRuns(session, owner, act)
+    database.run(
+      `UPDATE owners SET lost = 1, until = coalesce(until, ?1),
+         executing = (SELECT count(*) FROM runs WHERE runs.owner = ?2 AND status = 'EXECUTING')
+       WHERE owner = ?2`,
+      act.now,
+      owner,
+    )
+    abandonRuns(session, owner, { ...act, dies: true })
   }
 }
 
@@ -86,7 +92,7 @@ export function nextLease({ database }: SqliteSession, owner: string): NextDue |
 export function endSqliteLease(session: SqliteSession, act: Act & { readonly by: string }): void {
   const { database } = session
   if (database.get('DELETE FROM owners WHERE owner = ? RETURNING owner', act.by) === undefined) return
-  abandonRuns(session, act.by, act)
+  abandonRuns(session, act.by, { ...act, dies: false })
   database.run(
     'UPDATE runs SET owner = NULL, updated_at = max(updated_at, ?) WHERE owner = ?',
     act.now,
@@ -95,10 +101,14 @@ export function endSqliteLease(session: SqliteSession, act: Act & { readonly by:
 }
 
 /** In one statement, for there may be thousands that sleep. */
-function abandonRuns({ database, hints }: SqliteSession, owner: string, act: Act): void {
+function abandonRuns(
+  { database, hints }: SqliteSession,
+  owner: string,
+  act: Act & { readonly dies: boolean },
+): void {
   database.run(
     `UPDATE runs SET held = 0, reserved = 0,
-       line = CASE WHEN sleep.is_over THEN 0 END,
+       line = CASE WHEN sleep.is_over THEN ${resumedLine('runs', String(act.dies))} END,
        line_at = CASE WHEN sleep.is_over THEN ${OLDEST_FIRST} END,
        look_at = CASE WHEN NOT sleep.is_over THEN sleep.due_at END
      FROM (

@@ -11,7 +11,7 @@ import {
   runPlaceValues,
   runValues,
 } from '../../generated/run-record.ts'
-import { laneOf } from '../sql-rows.ts'
+import { laneOf, SUSPECTS } from '../sql-rows.ts'
 import { endSegment, type StreamRow } from './segments.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { SqlValue } from './handle.ts'
@@ -20,6 +20,7 @@ import { addTags, dropTags } from './tags.ts'
 import { listOfTexts } from './texts.ts'
 import { dropWaits, settleWaits, sleepOf } from './waits.ts'
 import { isFinal, placeInLine, runTokenId, startBy } from '../../contract/run-states.ts'
+import { deathsOf, isSuspect } from '../../contract/suspects.ts'
 import type { Act } from '../run-draft.ts'
 
 /** A run as it is stored: its record and the fields that a storage keeps beside it. */
@@ -172,12 +173,16 @@ function placeOf(
     case 'DELAYED':
       return placeOfDelayed(record, now)
     case 'EXECUTING':
-      return isHeld ? NOWHERE : { line: RESUMED, lineAt: placeInLine(record), lookAt: null }
+      return isHeld ? NOWHERE : { line: lineOf(record), lineAt: placeInLine(record), lookAt: null }
     case 'WAITING':
       return isHeld ? NOWHERE : placeOfOrphan(session, record, now)
     default:
       return record.slot ? { ...NOWHERE, lookAt: orNull(record.slotUntil) } : NOWHERE
   }
+}
+
+function lineOf(record: RunRecord): number {
+  return isSuspect(record) ? deathsOf(record) - SUSPECTS : RESUMED
 }
 
 function placeOfDelayed(record: RunRecord, now: number): RunPlace {

@@ -17,7 +17,7 @@ import { changedDraft, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { orNull } from '../../contract/columns.ts'
 import { runOfValues, RUN_COLUMNS } from '../../generated/run-record.ts'
 import { tokenOfRow } from '../../generated/token-record.ts'
-import { laneOf, OLDEST_FIRST } from '../sql-rows.ts'
+import { laneOf, OLDEST_FIRST, SUSPECTS } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
 import { readMarks, raiseMark } from './marks.ts'
@@ -239,7 +239,8 @@ function resumeRun(
   }
   const row = database.values(
     `UPDATE runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = max(updated_at, ?),
-       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
+       line = CASE WHEN held = 0 THEN interruptions + 1 - ${SUSPECTS} END,
+       line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
      WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING ${STORED_RUN}`,
     now,
     id,

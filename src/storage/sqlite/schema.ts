@@ -10,9 +10,9 @@ const APPLICATION_ID = 0x77706e74
  * every difference is a new step.
  *
  * Instants are numbers; an absent value is NULL. `runs.line`, `line_at` and `look_at` follow from the rest of the run:
- * where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked at. `held`: its owner is
+ * where it stands in line to be claimed (0 goes on, 1 starts, less is a suspect) and when it is next to be looked at. `held`: its owner is
  * alive, as far as engines have noticed. Each filter of a list has an index in the order of its pages; a key of a run's own is
- * listed for its run only. `owners.host`, `heard_at`: for people. `writers`: how far writers outside of a run have got in its
+ * listed for its run only. `owners.executing`: how many of its runs executed when it was lost. `host`, `heard_at`: for people. `writers`: how far writers outside of a run have got in its
  * streams. `queue_starts`: what has started in the lanes that have a rate. `tokens_bound`: by the run that it names, the token
  * that binds a place of a run to another run.
  */
@@ -87,7 +87,7 @@ export const SQLITE_STEPS: readonly string[] = [
     owner TEXT PRIMARY KEY,
     until NUMERIC, lost INTEGER NOT NULL DEFAULT 0,
     claim INTEGER NOT NULL DEFAULT 0, process TEXT,
-    host TEXT, heard_at NUMERIC
+    host TEXT, heard_at NUMERIC, executing INTEGER
   ) WITHOUT ROWID;
   CREATE TABLE queues (
     name TEXT PRIMARY KEY, paused INTEGER NOT NULL, most NUMERIC, limited_at NUMERIC,

@@ -297,6 +297,29 @@ function masked(sentence: string): string {
 }
 
 describe('runs.explain of a run whose engine is gone', () => {
+  it('says how often its process has died with it, and how it is executed again', async () => {
+    const [clock, storage] = [testClock({ start: START }), steadyStorage()]
+    clockOfTest = clock
+    const tasks = [endless('a')]
+    await using t = await createTestEngine({ tasks, clock, storage, execute: false, leaseMs: 60_000 })
+    const { id } = await t.engine.tasks.trigger('a', null)
+    const told: string[] = []
+    for (let deaths = 1; deaths <= 10; deaths += 1) {
+      const ports = abandonable(clock, storage)
+      const gone = createEngine({ tasks, clock: ports.clock, storage: ports.storage })
+      await gone.ready()
+      await clock.settle()
+      ports.abandon()
+      await clock.advance('40s')
+      told.push((await t.engine.runs.explain(id)).sentence)
+    }
+    expect(told[0]).toMatch(/^The run was executed on engine .* when its process died, 1 time in a row/)
+    expect(told[0]).toContain('and is executed again beside at most 511 other such runs; its record')
+    expect(told[9]).toContain(
+      '10 times in a row, and is executed again alone, by an engine that executes nothing else;',
+    )
+  })
+
   it('says when that was last heard, and then that its lease has ended', async () => {
     const [clock, storage] = [testClock({ start: START }), steadyStorage()]
     clockOfTest = clock
@@ -318,7 +341,7 @@ describe('runs.explain of a run whose engine is gone', () => {
     expect(Number(heardAt) - START).toBe(10_000)
     await clock.advance('30s')
     expect(masked((await t.engine.runs.explain(id)).sentence)).toContain(
-      'last heard 39 s ago, whose lease has ended: the next engine with a free slot takes the run over; its record',
+      'last heard 39 s ago when its process died, 1 time in a row, and is executed again beside at most 511 other',
     )
   })
 })

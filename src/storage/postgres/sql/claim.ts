@@ -1,3 +1,5 @@
+import { trialAt } from '../../../contract/suspects.ts'
+import { SUSPECTS } from '../../sql-rows.ts'
 import { BY_INDEX, IS_IN_LINE, ONE_BY_ONE } from './plans.ts'
 import { runAsJson } from './record.ts'
 
@@ -77,13 +79,18 @@ BEGIN
   RETURN answers;
 END $$;
 
+CREATE FUNCTION $s.is_guilty(last_owner text, deaths int, q record) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN deaths > q.max_interruptions AND EXISTS (SELECT 1 FROM $s.owners WHERE owner = last_owner AND executing = 1);
+END $$;
+
 CREATE FUNCTION $s.end_instead(r $s.runs, q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
 DECLARE
   is_death boolean := r.status = 'EXECUTING' AND r.owner IS NOT NULL;
 BEGIN
   r.epoch := r.epoch + 1;
   IF r.returned = 1 THEN RETURN $s.final_run(r, 'COMPLETED', q.now); END IF;
-  IF NOT is_death OR r.interruptions + 1 <= q.max_interruptions THEN RETURN NULL; END IF;
+  IF NOT is_death OR NOT $s.is_guilty(r.owner, r.interruptions + 1, q) THEN RETURN NULL; END IF;
   r.interruptions := r.interruptions + 1;
   RETURN $s.final_run(r, 'CRASHED', q.now);
 END $$;
@@ -105,9 +112,15 @@ CREATE FUNCTION $s.take_runs(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   c record;
   r $s.runs;
-  last_line int := -1;
+  last_line int := -${SUSPECTS};
   last_at float8 := 0;
   last_seq bigint := 0;
+  end_line int := CASE WHEN q.is_trial THEN 0 ELSE 2 END;
+  deaths int;
+  trial_at int := greatest(${trialAt(0)}, q.max_interruptions);
+  watched int := least(q.max_interruptions + 1, trial_at);
+  suspects int := coalesce(q.suspects, 0);
+  is_trial_due boolean;
   over $s.runs;
   taken json[] := '{}';
   starting text[] := '{}';
@@ -127,8 +140,8 @@ BEGIN
     is_any := false;
     FOR c IN
       SELECT one.* FROM unnest(q.task_ids) AS task(id) CROSS JOIN LATERAL (
-        SELECT o.id, o.line, o.line_at, o.seq FROM $s.runs o
-        WHERE o.task_id = task.id AND o.line IS NOT NULL
+        SELECT o.id, o.line, o.line_at, o.seq, o.owner FROM $s.runs o
+        WHERE o.task_id = task.id AND o.line IS NOT NULL AND o.line < end_line
           AND (o.line, o.line_at, o.seq) > (last_line, last_at, last_seq)
           AND (o.slot = 1 OR o.returned = 1 OR (o.line || ' ' || o.lane) <> ALL (full_lanes))
         ORDER BY o.line, o.line_at, o.seq LIMIT least(q.most - place, 200)) AS one
@@ -136,6 +149,19 @@ BEGIN
     LOOP
       is_any := true;
       last_line := c.line; last_at := c.line_at; last_seq := c.seq;
+      deaths := c.line + ${SUSPECTS};
+      IF c.line < 0 AND NOT $s.is_guilty(c.owner, deaths, q) THEN
+        IF deaths >= trial_at AND q.is_trial IS NOT TRUE THEN
+          is_trial_due := true;
+          CONTINUE;
+        ELSIF deaths < trial_at AND (q.is_trial OR suspects >= 2 ^ least(trial_at - deaths, 30)) THEN
+          is_full := true;
+          -- Only those that may have to end, or to be executed alone, are worth a look.
+          CONTINUE WHEN deaths >= watched;
+          last_line := watched - ${SUSPECTS} - 1; last_at := 'Infinity';
+          CONTINUE scan;
+        END IF;
+      END IF;
       SELECT * INTO r FROM $s.runs WHERE id = c.id AND ${IS_IN_LINE} FOR UPDATE SKIP LOCKED;
       IF NOT FOUND THEN
         locked := locked || c.id;
@@ -143,7 +169,7 @@ BEGIN
         PERFORM $s.wait_for_turn();
         has_turn := true;
         locked := '{}'; full_lanes := '{}'; is_full := false;
-        last_line := -1; last_at := 0; last_seq := 0;
+        last_line := -${SUSPECTS}; last_at := 0; last_seq := 0;
         CONTINUE scan;
       END IF;
       IF q.limits IS NOT NULL AND NOT $s.has_slot(r, q.limits) THEN
@@ -169,7 +195,7 @@ BEGIN
           starting := '{}';
           ended := ended || $s.finish_run(over, q.now);
           full_lanes := '{}'; is_full := false;
-          last_line := -1; last_at := 0; last_seq := 0;
+          last_line := -${SUSPECTS}; last_at := 0; last_seq := 0;
           CONTINUE scan;
         END IF;
       END IF;
@@ -177,6 +203,7 @@ BEGIN
       IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
       starting := starting || r.id;
       place := place + 1;
+      IF c.line < 0 THEN suspects := suspects + 1; END IF;
       -- Before the slots of its lane are counted again.
       IF q.limits IS NOT NULL THEN
         taken := taken || $s.start_runs(starting, q, cardinality(taken));
@@ -188,12 +215,12 @@ BEGIN
     PERFORM $s.wait_for_lock(locked);
     has_waited := true;
     locked := '{}'; full_lanes := '{}'; is_full := false;
-    last_line := -1; last_at := 0; last_seq := 0;
+    last_line := -${SUSPECTS}; last_at := 0; last_seq := 0;
   END LOOP;
   IF cardinality(starting) > 0 THEN taken := taken || $s.start_runs(starting, q, cardinality(taken)); END IF;
   RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended),
     'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most, 'isHeldBack', nullif(is_full, false),
-    'nextStartAt', next_start_at);
+    'nextStartAt', next_start_at, 'isTrialDue', is_trial_due);
 END $$;
 
 CREATE FUNCTION $s.claim_runs(requests json) RETURNS json LANGUAGE plpgsql
@@ -212,7 +239,8 @@ BEGIN
     FROM json_to_recordset(requests) AS x(limits json, rates json), unnest(ARRAY[x.limits, x.rates]) AS named
     WHERE named IS NOT NULL), true);
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by_owner text, now float8, number float8, task_ids text[],
-    most int, limits json, max_interruptions float8, versions json, rates json)
+    most int, limits json, max_interruptions float8, versions json, rates json,
+    suspects int, is_trial boolean)
   LOOP
     IF limits_set IS NOT NULL THEN q.limits := (coalesce(q.limits::jsonb, '{}') || limits_set)::json; END IF;
     IF rates_set IS NOT NULL THEN q.rates := (coalesce(q.rates::jsonb, '{}') || rates_set)::json; END IF;

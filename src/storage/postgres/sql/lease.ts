@@ -1,4 +1,4 @@
-import { OLDEST_FIRST } from '../../sql-rows.ts'
+import { OLDEST_FIRST, resumedLine } from '../../sql-rows.ts'
 import { ALONG_INDEX, BY_CONDITION, BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
 
 /**
@@ -12,13 +12,13 @@ import { ALONG_INDEX, BY_CONDITION, BY_INDEX, LOCK_PATIENCE_MS } from './plans.t
  * What a run that is handed back waits for is locked too: a release, which locks no run, would drop it between two looks at it.
  */
 export const LEASE_FUNCTIONS: string = `
-CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.abandon_runs(gone text, at float8, dies boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE $s.runs SET held = 0, reserved = 0 WHERE owner = gone;
   IF NOT FOUND THEN RETURN; END IF;
   PERFORM 1 FROM $s.waits WHERE run_id = ANY ($s.runs_of(ARRAY[gone])) FOR UPDATE;
   UPDATE $s.runs SET
-      line = CASE WHEN sleep.is_over THEN 0 END,
+      line = CASE WHEN sleep.is_over THEN ${resumedLine('runs', 'dies')} END,
       line_at = CASE WHEN sleep.is_over THEN ${OLDEST_FIRST} END,
       look_at = CASE WHEN NOT sleep.is_over THEN sleep.due_at END
     FROM (
@@ -44,7 +44,8 @@ BEGIN
   PERFORM pg_advisory_xact_lock($space, 2048);
   gone := ARRAY(SELECT owner FROM $s.owners WHERE lost = 0 AND until <= at ORDER BY owner FOR UPDATE SKIP LOCKED);
   PERFORM $s.lock_runs($s.runs_of(gone), '{}', '{}');
-  UPDATE $s.owners SET lost = 1 WHERE owner = ANY (gone);
+  UPDATE $s.owners o SET lost = 1, executing = (SELECT count(*) FROM $s.runs r WHERE r.owner = o.owner AND (r.status || '') = 'EXECUTING')
+    WHERE owner = ANY (gone);
   PERFORM set_config('lock_timeout', usual, true);
   RETURN gone;
 EXCEPTION WHEN lock_not_available THEN
@@ -63,7 +64,8 @@ BEGIN
       gone := gone || one;
     END IF;
   END LOOP;
-  UPDATE $s.owners SET lost = 1 WHERE owner = ANY (gone);
+  UPDATE $s.owners o SET lost = 1, executing = (SELECT count(*) FROM $s.runs r WHERE r.owner = o.owner AND (r.status || '') = 'EXECUTING')
+    WHERE owner = ANY (gone);
   RETURN gone;
 END $$;
 
@@ -97,7 +99,7 @@ CREATE FUNCTION $s.abandon_all(gone text[], at float8) RETURNS void LANGUAGE plp
 DECLARE
   one text;
 BEGIN
-  FOREACH one IN ARRAY gone LOOP PERFORM $s.abandon_runs(one, at); END LOOP;
+  FOREACH one IN ARRAY gone LOOP PERFORM $s.abandon_runs(one, at, true); END LOOP;
 END $$;
 
 CREATE FUNCTION $s.renew_lease(q record, OUT is_alive boolean, OUT lease_until float8, OUT told text[])
@@ -253,13 +255,13 @@ BEGIN
   DELETE FROM $s.owners WHERE owner = q.owner;
   IF NOT FOUND THEN RETURN false; END IF;
   PERFORM $s.lock_runs($s.runs_of(ARRAY[q.owner]), '{}', '{}');
-  PERFORM $s.abandon_runs(q.owner, q.now);
+  PERFORM $s.abandon_runs(q.owner, q.now, false);
   UPDATE $s.runs SET owner = NULL, updated_at = greatest(updated_at, q.now) WHERE owner = q.owner;
   PERFORM set_config('lock_timeout', usual, true);
   RETURN true;
 EXCEPTION WHEN lock_not_available THEN
   UPDATE $s.owners SET until = q.now WHERE owner = q.owner;
-  UPDATE $s.runs SET owner = NULL, held = 0, reserved = 0, line = 0, line_at = ${OLDEST_FIRST}, look_at = NULL,
+  UPDATE $s.runs SET owner = NULL, held = 0, reserved = 0, line = ${resumedLine('runs', 'false')}, line_at = ${OLDEST_FIRST}, look_at = NULL,
       updated_at = greatest(updated_at, q.now)
     WHERE id IN (SELECT $s.lock_free($s.runs_of(ARRAY[q.owner]))) AND (status || '') = 'EXECUTING';
   RETURN true;

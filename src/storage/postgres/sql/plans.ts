@@ -41,7 +41,7 @@ export const holdAttempt = (run: string, attempt: readonly [epoch: string, owner
   `PERFORM 1 FROM $s.runs WHERE id = ${run} AND ${isOfAttempt('runs', attempt, 'EXECUTING', 'WAITING')} FOR SHARE`
 
 /** Beside the id of a run: it stands in line. */
-export const IS_IN_LINE = 'coalesce(line, -1) >= 0'
+export const IS_IN_LINE = "(line || '') IS NOT NULL"
 
 /** Beside the token of a wait: it is ready. */
 export const IS_READY = 'coalesce(ready, 0) = 1'

@@ -2,7 +2,7 @@ import { LIVE_STATUSES } from '../../../contract/run-states.ts'
 import { runsWaitingFor } from './plans.ts'
 import { RUN_COLUMNS, RUN_FROM_ROW } from '../../../generated/run-record.ts'
 import { TOKEN_COLUMNS } from '../../../generated/token-record.ts'
-import { OLDEST_FIRST, textList } from '../../sql-rows.ts'
+import { OLDEST_FIRST, resumedLine, textList } from '../../sql-rows.ts'
 
 /** A run as JSON, in a statement that has it. `run_json` is for a row that a function has: it is given a copy of all columns. */
 export const runAsJson = (row: string): string =>
@@ -60,7 +60,7 @@ BEGIN
       r.look_at := least(due, start_by);
     END IF;
   ELSIF r.status = 'EXECUTING' THEN
-    IF r.held = 0 THEN r.line := 0; r.line_at := r.created_at - ahead; END IF;
+    IF r.held = 0 THEN r.line := ${resumedLine('r')}; r.line_at := r.created_at - ahead; END IF;
   ELSIF r.status = 'WAITING' THEN
     IF r.held = 0 THEN
       SELECT coalesce(max(w.ready), 0) = 1, min(t.due_at) INTO is_over, due

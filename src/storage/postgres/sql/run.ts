@@ -1,4 +1,4 @@
-import { OLDEST_FIRST } from '../../sql-rows.ts'
+import { OLDEST_FIRST, SUSPECTS } from '../../sql-rows.ts'
 import { insertFunction } from './insert.ts'
 import { allRequests, BY_INDEX, isOfAttempt, onlyRequest, requestType, runsWaitingFor } from './plans.ts'
 import { runAsJson } from './record.ts'
@@ -119,7 +119,7 @@ export const PARK_MEMBERS = 'id text, epoch int, by_owner text, now float8, agai
 
 /** What the resume `q` changes of a run. */
 export const RESUME_RUN: string = `status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(e.updated_at, q.now),
-        line = CASE WHEN e.held = 0 THEN 0 END, line_at = CASE WHEN e.held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL`
+        line = CASE WHEN e.held = 0 THEN e.interruptions + 1 - ${SUSPECTS} END, line_at = CASE WHEN e.held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL`
 
 /** Beside the id of the run `e`: the resume `q` is of its attempt. */
 export const MAY_RESUME: string = isOfAttempt('e', ['q.epoch', 'q.by_owner'], 'WAITING')

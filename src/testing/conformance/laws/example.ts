@@ -12,6 +12,7 @@ import { insertLaws } from './insert.ts'
 import { listLaws, orderLaws } from './list.ts'
 import { markLaws } from './mark.ts'
 import { ownerLaws } from './owner.ts'
+import { suspectLaws } from './suspect.ts'
 import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
 import { pushLaws } from './push.ts'
@@ -37,6 +38,7 @@ export const exampleLaws: readonly Law[] = [
   ...runLaws,
   ...askedLaws,
   ...ownerLaws,
+  ...suspectLaws,
   ...tickLaws,
   ...versionLaws,
   ...attemptLaws,

@@ -41,6 +41,7 @@ const VERSIONS: readonly (ReadonlyMap<string, string> | undefined)[] = [
     ['task-b', '2'],
   ]),
 ]
+const SUSPECTS = [0, 7, 8]
 const LEASES_MS = [40, 300, 1_000]
 const LONGEST_LEASE = 2
 /** Three engines on a stage, and what they do to it. */
@@ -251,10 +252,12 @@ export class ThreeEngines {
       queueLimits: LIMITS,
       ...(this.#stage.storage.rates === true && { queueRates: pick(RATES, option >> 5) }),
       maxInterruptions: 1,
+      suspects: pick(SUSPECTS, option >> 2),
+      isTrial: option % 16 === 15,
     }
     await this.#stage.both(`runs.claim ${describeValue(request)}`, async (storage) => {
-      const { runs, ended }: RunClaimed = await storage.runs.claim(request)
-      return { runs, ended: inOrder(ended) }
+      const { runs, ended, isTrialDue = false }: RunClaimed = await storage.runs.claim(request)
+      return { runs, ended: inOrder(ended), isTrialDue }
     })
   }
 

@@ -10,6 +10,7 @@ import { brokenInserts } from './inserts.ts'
 import { brokenLists } from './lists.ts'
 import { brokenMarks } from './marks.ts'
 import { brokenOwners, brokenTicks } from './owners.ts'
+import { brokenSuspects } from './suspects.ts'
 import { brokenPriorities } from './priorities.ts'
 import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
@@ -36,6 +37,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenVersions,
   ...brokenAttempts,
   ...brokenOwners,
+  ...brokenSuspects,
   ...brokenTicks,
   ...brokenChunks,
   ...brokenAddedChunks,

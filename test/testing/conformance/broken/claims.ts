@@ -5,7 +5,7 @@ import type { Break, Memory } from './broken-storage.ts'
 const NOTHING: RunClaimed = { runs: [], ended: [] }
 
 /** With a claim that is asked otherwise. */
-function askedLike(change: (claim: RunClaim) => Partial<RunClaim>): Break {
+export function askedLike(change: (claim: RunClaim) => Partial<RunClaim>): Break {
   return (memory) => ({
     runs: { claim: (claim) => memory.runs.claim({ ...claim, ...change(claim) }) },
   })

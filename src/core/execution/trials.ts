@@ -1,0 +1,111 @@
+import type { CancelTimer } from '../../contract/clock.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import type { Host } from '../host/host.ts'
+
+/** A trial is alone for half as long as the one after the next death, and for as long as it may after so many. */
+const DOUBLED = 4
+
+/** The parts of an engine that its trials concern. */
+export interface TrialKernel {
+  readonly host: Host
+  readonly slots: { readonly isEmpty: boolean; hold(whenEmpty: () => void): void; endHold(): void }
+}
+
+export interface TrialSettings {
+  readonly maxInterruptions: number
+  readonly isolationMs: number
+}
+
+/**
+ * Runs that are executed alone, because their process has died with them again and again. An idle engine tries one at once. One that
+ * is never idle begins no other run for a while, so that it becomes empty, and serves the others for as long before it does so again.
+ */
+export class Trials {
+  readonly #kernel: TrialKernel
+  readonly #settings: TrialSettings
+  readonly #claim: () => void
+  /** A suspect waits to be alone while others are served since then. */
+  #servedSince: number | undefined
+  /** No other run begins since then. */
+  #heldSince: number | undefined
+  /** The claim that is out asks for a suspect. */
+  #isAsked = false
+  /** The suspect that is executed alone. */
+  #tried: RunRecord | undefined
+  #isDue = false
+  /** When a suspect was last asked for, and another engine had it. */
+  #vainAt = -Infinity
+  #cancel: CancelTimer | undefined
+
+  /** @param claim Has runs claimed, in a microtask of its own. */
+  constructor(kernel: TrialKernel, settings: TrialSettings, claim: () => void) {
+    this.#kernel = kernel
+    this.#settings = settings
+    this.#claim = claim
+  }
+
+  /** Whether the claim that is out is to ask for a suspect. */
+  get isAsked(): boolean {
+    return this.#isAsked
+  }
+
+  /** A new claim is made; answers whether it is to ask for a suspect. */
+  ask(): boolean {
+    const isNext = this.#heldSince !== undefined && this.#tried === undefined
+    return (this.#isAsked = isNext && this.#kernel.slots.isEmpty)
+  }
+
+  /** Storage has answered the claim. */
+  answered(runs: readonly RunRecord[], isDue: boolean): void {
+    this.#isDue = isDue
+    if (this.#isAsked) this.#tried = runs[0]
+  }
+
+  /** The claimed runs have started. */
+  started(): void {
+    const { slots, host } = this.#kernel
+    const { isolationMs, maxInterruptions } = this.#settings
+    const now = host.now()
+    if (this.#isAsked) {
+      this.#isAsked = false
+      if (this.#tried === undefined) this.#vainAt = now
+      // It was none, or is over already.
+      if (slots.isEmpty || this.#heldSince === undefined) this.#end()
+      else {
+        const left = maxInterruptions + DOUBLED - (this.#tried?.interruptions ?? 0)
+        this.#endAt(Math.min(this.#heldSince + isolationMs, now + isolationMs / 2 ** Math.max(0, left)))
+      }
+    } else if (!this.#isDue) this.#servedSince = undefined
+    else if (this.#heldSince === undefined) {
+      this.#servedSince = Math.min(this.#servedSince ?? now, now)
+      if ((slots.isEmpty && now > this.#vainAt) || now - this.#servedSince >= isolationMs) this.#begin(now)
+    }
+  }
+
+  close(): void {
+    this.#cancel?.()
+  }
+
+  #begin(now: number): void {
+    const { slots } = this.#kernel
+    this.#heldSince = now
+    this.#endAt(now + this.#settings.isolationMs / 2 ** DOUBLED)
+    slots.hold(() => (this.#tried === undefined ? this.#claim() : this.#end()))
+    if (slots.isEmpty) this.#claim()
+  }
+
+  #endAt(at: number): void {
+    this.#cancel?.()
+    this.#cancel = this.#kernel.host.clock.setTimer(at, () => this.#end(), { label: 'the trial of a run' })
+  }
+
+  #end(): void {
+    this.#cancel?.()
+    this.#tried = undefined
+    this.#heldSince = undefined
+    const { slots, host } = this.#kernel
+    this.#servedSince = host.now()
+    slots.endHold()
+    this.#claim()
+  }
+}
