@@ -1,14 +1,14 @@
 import type { CancelTimer } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { Host } from '../host/host.ts'
+import type { Slots } from '../slots/slots.ts'
 
 /** A trial is alone for half as long as the one after the next death, and for as long as it may after so many. */
 const DOUBLED = 4
 
-/** The parts of an engine that its trials concern. */
-export interface TrialKernel {
+interface Parts {
   readonly host: Host
-  readonly slots: { readonly isEmpty: boolean; hold(whenEmpty: () => void): void; endHold(): void }
+  readonly slots: Slots
 }
 
 export interface TrialSettings {
@@ -21,7 +21,7 @@ export interface TrialSettings {
  * is never idle begins no other run for a while, so that it becomes empty, and serves the others for as long before it does so again.
  */
 export class Trials {
-  readonly #kernel: TrialKernel
+  readonly #kernel: Parts
   readonly #settings: TrialSettings
   readonly #claim: () => void
   /** A suspect waits to be alone while others are served since then. */
@@ -38,7 +38,7 @@ export class Trials {
   #cancel: CancelTimer | undefined
 
   /** @param claim Has runs claimed, in a microtask of its own. */
-  constructor(kernel: TrialKernel, settings: TrialSettings, claim: () => void) {
+  constructor(kernel: Parts, settings: TrialSettings, claim: () => void) {
     this.#kernel = kernel
     this.#settings = settings
     this.#claim = claim
