@@ -114,7 +114,7 @@ const OVER_HTTP: Record<string, (listened: Listened) => Promise<void>> = {
     noteEvents(to, `/api/v1/runs/${to.runId}/stream`, /"(one|two)"|EXECUTING|COMPLETED/g),
   'events of a stream': (to) => noteEvents(to, `/realtime/v1/streams/${to.runId}/k`, /"(one|two)"/g),
   'events of a page of the console': (to) =>
-    noteEvents(to, `/console/events?run=${to.runId}`, /retry|changed/g),
+    noteEvents(to, `/console/events?of=${to.runId}`, /retry|changed/g),
 }
 
 /** They are connected while nothing has changed; one that takes its time may come after the end. */

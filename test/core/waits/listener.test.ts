@@ -52,6 +52,28 @@ describe('wait.signal', () => {
     expect(reasons[2]).toMatchObject({ name: 'AbortError', output: 'enough' })
   })
 
+  it('leaves the work beside it to the limit of its queue', async () => {
+    let [atOnce, most] = [0, 0]
+    const work = task({
+      id: 'work',
+      queue: { concurrencyLimit: 1 },
+      run: async () => {
+        const stop = await wait.signal(await wait.createToken(DAY))
+        most = Math.max(most, ++atOnce)
+        for (let minute = 0; minute < 2 && !stop.aborted; minute++) await t.clock.sleep('1m')
+        atOnce -= 1
+      },
+    })
+    await using t = await createTestEngine({ tasks: [work], clock: { mode: 'manual' } })
+    const runs = [await t.engine.trigger(work), await t.engine.trigger(work)]
+    await t.clock.advance('5m')
+    expect(await Promise.all(runs.map(({ id }) => statusOf(t.engine, id)))).toEqual([
+      'COMPLETED',
+      'COMPLETED',
+    ])
+    expect(most).toBe(1)
+  })
+
   it('is aborted from the beginning when the token was completed before', async () => {
     let id = ''
     await using t = await manual(async ({ wait: waits }) => {
