@@ -193,7 +193,7 @@ export class TemplateStorage implements Storage {
         const isCrashed = isSuspect(run) && interruptions > claim.maxInterruptions && diedAlone
         const isTried = isSuspect(run) && interruptions >= trialAt
         const isFull = isSuspect(run) && suspects >= 2 ** (trialAt - interruptions)
-        if (!run.returned && !isCrashed && (claim.isTrial === true ? !isTried : isTried || isFull)) {
+        if (!isCrashed && (claim.isTrial === true ? !isTried : isTried || isFull)) {
           left.add(run.id)
           if (isTried) isTrialDue = true
           else if (isSuspect(run)) isHeldBack = true

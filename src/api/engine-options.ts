@@ -100,7 +100,7 @@ export interface EngineOptions {
   readonly maxInterruptions?: number
   /**
    * How long at most a run that its process has died with again and again keeps others of this engine from executing, so that it executes
-   * alone. Others are then served for as long before it does so again.
+   * alone; at least 100. Others are then served for as long before it does so again.
    *
    * @default `600_000`
    */
@@ -192,7 +192,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
   if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
   if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
   requireWhole(maxInterruptions, 'maxInterruptions', { from: 0 })
-  requireWhole(isolationMs, 'isolationMs', { from: 0 })
+  requireWhole(isolationMs, 'isolationMs', { from: 100 })
   requireWhole(leaseMs, 'leaseMs', { from: 100 })
   requireWhole(storageWaitMs, 'storageWaitMs', { from: 0 })
   if (retry !== undefined) checkRetry(retry, 'the engine')

@@ -54,6 +54,7 @@ async function drain({ host, slots, compensations }: Kernel, drainMs: number): P
   const about = { label: 'drain of the engine that is closing' }
   const release = host.clock.hold?.({ kind: 'awaited', id: 'the end of what executes', fail: idle.reject })
   const cancel = host.clock.setTimer(host.now() + drainMs, idle.resolve, about)
+  slots.endHold()
   slots.whenIdle(() => compensations.whenIdle(idle.resolve))
   try {
     await idle.promise

@@ -14,6 +14,7 @@ describe('createEngine', () => {
     ['half a concurrency', { concurrency: 1.5 }],
     ['a concurrency that is no number', { concurrency: Number.NaN }],
     ['negative maxInterruptions', { maxInterruptions: -1 }],
+    ['a trial that could try nothing', { isolationMs: 99 }],
     ['a lease that could not be renewed in time', { leaseMs: 99 }],
     ['a history of nothing', { streams: { historyChunks: 0 } }],
     ['a history of no bytes', { streams: { historyBytes: 0.5 } }],

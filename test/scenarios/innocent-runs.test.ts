@@ -178,6 +178,13 @@ describe('a run that kills its process each time', () => {
     expect(slowestS).toBeLessThanOrEqual(11 * 45 + 160)
   })
 
+  it('ends as CRASHED in an engine that is never idle, also if the others take longer than it takes a first time to become empty', async () => {
+    const kinds: readonly Kind[] = ['innocent', 'poison']
+    const { ends, ofPoison } = await live({ kinds, others: 300, isolationMs: 40_000 })
+    expect(ends).toEqual([...expected(kinds), ...Array.from({ length: 300 }, () => 'COMPLETED')])
+    expect(ofPoison).toEqual([11])
+  })
+
   it('ends as CRASHED, and those beside it complete, also where processes are closed and begin anew', async () => {
     const kinds: readonly Kind[] = ['innocent', 'poison', 'quick', 'innocent', 'parks']
     const { ends, ofPoison } = await live({ kinds, deployEveryS: 50 })

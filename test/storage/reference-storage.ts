@@ -13,6 +13,12 @@ interface ReferenceTick {
   readonly expired: readonly RunUpdated[]
 }
 
+interface ReferenceClaim {
+  readonly runs: RunRecord[]
+  readonly ended: RunUpdated[]
+  readonly isTrialDue: boolean
+}
+
 /**
  * What a storage answers, written to be read: plain collections, and every question answered by looking at everything.
  * Instants at which runs become ready are assumed to be distinct.
@@ -20,7 +26,7 @@ interface ReferenceTick {
 export class ReferenceStorage {
   readonly runs: Map<string, RunRecord> = new Map()
   readonly tokens: Map<string, TokenRecord> = new Map()
-  readonly leases: Map<string, { until: number; isLost: boolean }> = new Map()
+  readonly leases: Map<string, { until: number; isLost: boolean; executing?: number }> = new Map()
   /** The last claim of each owner, and what it handed out. */
   readonly claims: Map<string, { number: number; runs: readonly RunRecord[] }> = new Map()
   waits: ReferenceWait[] = []
@@ -86,31 +92,43 @@ export class ReferenceStorage {
     this.claims.delete(owner)
   }
 
-  claim(claim: RunClaim): { runs: RunRecord[]; ended: RunUpdated[] } {
+  claim(claim: RunClaim): ReferenceClaim {
     this.#loseLeases(claim.now)
-    if (!this.#isAlive(claim.by)) return { runs: [], ended: [] }
+    if (!this.#isAlive(claim.by)) return { runs: [], ended: [], isTrialDue: false }
     const last = this.claims.get(claim.by)
     if (last !== undefined && claim.number <= last.number) {
       const runs = claim.number === last.number ? last.runs : []
-      return { runs: runs.filter((run) => this.#isAsClaimed(run)).map(({ id }) => this.run(id)), ended: [] }
+      const left = runs.filter((run) => this.#isAsClaimed(run)).map(({ id }) => this.run(id))
+      return { runs: left, ended: [], isTrialDue: false }
     }
-    const { runs, ended } = this.#claimAnew(claim)
-    this.claims.set(claim.by, { number: claim.number, runs })
-    return { runs, ended }
+    const answer = this.#claimAnew(claim)
+    this.claims.set(claim.by, { number: claim.number, runs: answer.runs })
+    return answer
   }
 
-  #claimAnew(claim: RunClaim): { runs: RunRecord[]; ended: RunUpdated[] } {
+  #claimAnew(claim: RunClaim): ReferenceClaim {
     const ended = this.#sweepRuns(claim.now)
     const runs: RunRecord[] = []
+    const left = new Map<string, RunRecord>()
+    const deathsOfTried = Math.max(4, claim.maxInterruptions)
+    const isTried = (run: RunRecord): boolean => isSuspect(run) && deathsOf(run) >= deathsOfTried
+    let { suspects = 0 } = claim
     while (runs.length < claim.limit) {
-      const run = this.claimable(claim)[0]
+      const run = this.claimable(claim).find(({ id }) => !left.has(id))
       if (run === undefined) break
-      const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
-      const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
+      const interruptions = deathsOf(run)
+      const isGuilty = this.#diedAlone(run) && interruptions > claim.maxInterruptions
+      const isFull = isSuspect(run) && suspects >= 2 ** (deathsOfTried - interruptions)
+      const isLeft = claim.isTrial === true ? !isTried(run) : isTried(run) || isFull
+      if (isLeft && !isGuilty) {
+        left.set(run.id, run)
+        continue
+      }
+      if (isSuspect(run)) suspects += 1
       const isPlanned = run.status === 'QUEUED' || run.status === 'DELAYED'
       if (run.returned)
         ended.push(this.finish(run.id, { status: 'COMPLETED', epoch: run.epoch + 1 }, claim.now))
-      else if (isInterrupted && interruptions > claim.maxInterruptions) {
+      else if (isGuilty) {
         const end = { status: 'CRASHED', interruptions, epoch: run.epoch + 1 } as const
         ended.push(this.finish(run.id, end, claim.now))
       } else {
@@ -130,7 +148,11 @@ export class ReferenceStorage {
         runs.push(this.write(run.id, change, claim.now))
       }
     }
-    return { runs, ended }
+    return { runs, ended, isTrialDue: [...left.values()].some(isTried) }
+  }
+
+  #diedAlone(run: RunRecord): boolean {
+    return isSuspect(run) && this.leases.get(run.owner ?? '')?.executing === 1
   }
 
   #isAsClaimed({ id, epoch }: RunRecord): boolean {
@@ -283,7 +305,11 @@ export class ReferenceStorage {
   }
 
   #loseLeases(now: number): void {
-    for (const lease of this.leases.values()) lease.isLost ||= lease.until <= now
+    for (const [owner, lease] of this.leases) {
+      if (lease.isLost || lease.until > now) continue
+      lease.isLost = true
+      lease.executing = this.#runsOf(owner).filter(({ status }) => status === 'EXECUTING').length
+    }
     for (const id of this.refused) {
       const { owner } = this.run(id)
       if (owner === undefined || !this.#isAlive(owner)) this.refused.delete(id)
@@ -335,9 +361,20 @@ function isSameLane(
   return one.queue === other.queue && one.concurrencyKey === other.concurrencyKey
 }
 
-/** Runs that go on come before runs that start. */
-function rankOf({ status }: RunRecord): number {
-  return status === 'EXECUTING' || status === 'WAITING' ? 0 : 1
+/** Deaths of the process while the run executed, in a row. */
+function deathsOf({ status, owner, interruptions }: RunRecord): number {
+  return interruptions + (status === 'EXECUTING' && owner !== undefined ? 1 : 0)
+}
+
+/** Of runs that can be claimed. */
+function isSuspect(run: RunRecord): boolean {
+  return run.status === 'EXECUTING' && run.slot && !run.returned && deathsOf(run) > 0
+}
+
+/** Suspects come first, those with the fewest deaths before the others, then runs that go on, then those that start. */
+function rankOf(run: RunRecord): number {
+  if (isSuspect(run)) return deathsOf(run) - 1_000_000
+  return run.status === 'EXECUTING' || run.status === 'WAITING' ? 0 : 1
 }
 
 function readyAt({ status, wakeAt, createdAt }: RunRecord): number {

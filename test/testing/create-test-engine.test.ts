@@ -99,8 +99,8 @@ describe('createTestEngine', () => {
   it('names an option that it does not know, and those that it does', async () => {
     await expect(createTestEngine({ fakeGlobal: true } as never)).rejects.toThrow(
       'Cannot use the options of createTestEngine: there is no option "fakeGlobal"; use tasks, codec, execute, keepAlive, ' +
-        'concurrency, baseUrl, secretKey, retention, retry, maxInterruptions, leaseMs, storageWaitMs, streams, storage, ' +
-        'clock, seed, alwaysResume, fakeGlobals',
+        'concurrency, baseUrl, secretKey, retention, retry, maxInterruptions, isolationMs, leaseMs, storageWaitMs, streams, ' +
+        'storage, clock, seed, alwaysResume, fakeGlobals',
     )
   })
 

@@ -33,6 +33,8 @@ export class Trials {
   /** The suspect that is executed alone. */
   #tried: RunRecord | undefined
   #isDue = false
+  /** How long no other run begins so that the engine becomes empty: twice as long after each time that it did not. */
+  #emptyingMs: number
   /** When a suspect was last asked for, and another engine had it. */
   #vainAt = -Infinity
   #cancel: CancelTimer | undefined
@@ -42,6 +44,7 @@ export class Trials {
     this.#kernel = kernel
     this.#settings = settings
     this.#claim = claim
+    this.#emptyingMs = settings.isolationMs / 2 ** DOUBLED
   }
 
   /** Whether the claim that is out is to ask for a suspect. */
@@ -64,21 +67,16 @@ export class Trials {
   /** The claimed runs have started. */
   started(): void {
     const { slots, host } = this.#kernel
-    const { isolationMs, maxInterruptions } = this.#settings
+    if (host.isClosing) return
     const now = host.now()
-    if (this.#isAsked) {
-      this.#isAsked = false
-      if (this.#tried === undefined) this.#vainAt = now
-      // It was none, or is over already.
-      if (slots.isEmpty || this.#heldSince === undefined) this.#end()
-      else {
-        const left = maxInterruptions + DOUBLED - (this.#tried?.interruptions ?? 0)
-        this.#endAt(Math.min(this.#heldSince + isolationMs, now + isolationMs / 2 ** Math.max(0, left)))
-      }
-    } else if (!this.#isDue) this.#servedSince = undefined
-    else if (this.#heldSince === undefined) {
-      this.#servedSince = Math.min(this.#servedSince ?? now, now)
-      if ((slots.isEmpty && now > this.#vainAt) || now - this.#servedSince >= isolationMs) this.#begin(now)
+    if (this.#isAsked) this.#try(now)
+    // It became empty while a claim was out that asked for none.
+    else if (this.#heldSince !== undefined) {
+      if (slots.isEmpty) this.#claim()
+    } else if (this.#isDue) this.#wait(now)
+    else {
+      this.#cancel?.()
+      this.#servedSince = undefined
     }
   }
 
@@ -86,17 +84,42 @@ export class Trials {
     this.#cancel?.()
   }
 
+  #try(now: number): void {
+    const { isolationMs, maxInterruptions } = this.#settings
+    this.#isAsked = false
+    if (this.#tried === undefined) this.#vainAt = now
+    // It was none, or is over already.
+    if (this.#kernel.slots.isEmpty || this.#heldSince === undefined) this.#end()
+    else {
+      const left = maxInterruptions + DOUBLED - (this.#tried?.interruptions ?? 0)
+      this.#emptyingMs = isolationMs / 2 ** DOUBLED
+      const end = Math.min(this.#heldSince + isolationMs, now + isolationMs / 2 ** Math.max(0, left))
+      this.#setTimer(end, () => this.#end())
+    }
+  }
+
+  #wait(now: number): void {
+    const { isEmpty } = this.#kernel.slots
+    this.#servedSince = Math.min(this.#servedSince ?? now, now)
+    const dueAt = this.#servedSince + this.#settings.isolationMs
+    if ((isEmpty && now > this.#vainAt) || now >= dueAt) this.#begin(now)
+    else this.#setTimer(dueAt, this.#claim)
+  }
+
   #begin(now: number): void {
     const { slots } = this.#kernel
     this.#heldSince = now
-    this.#endAt(now + this.#settings.isolationMs / 2 ** DOUBLED)
+    this.#setTimer(now + this.#emptyingMs, () => {
+      this.#emptyingMs = Math.min(this.#emptyingMs * 2, this.#settings.isolationMs / 2)
+      this.#end()
+    })
     slots.hold(() => (this.#tried === undefined ? this.#claim() : this.#end()))
     if (slots.isEmpty) this.#claim()
   }
 
-  #endAt(at: number): void {
+  #setTimer(at: number, act: () => void): void {
     this.#cancel?.()
-    this.#cancel = this.#kernel.host.clock.setTimer(at, () => this.#end(), { label: 'the trial of a run' })
+    this.#cancel = this.#kernel.host.clock.setTimer(at, act, { label: 'the trial of a run' })
   }
 
   #end(): void {

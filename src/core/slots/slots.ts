@@ -96,7 +96,7 @@ export class Slots {
 
   /** How many more runs may start here. */
   get room(): number {
-    if (this.#whenEmpty !== undefined && !this.#kernel.host.isClosing) return 0
+    if (this.#whenEmpty !== undefined) return 0
     return Math.max(0, this.concurrency - this.#used - this.#claiming - this.#reserved)
   }
 
@@ -121,7 +121,7 @@ export class Slots {
 
   /** Whether nothing executes, nor is about to. */
   get isEmpty(): boolean {
-    return this.#isIdle && this.#reserved === 0
+    return this.#isIdle && this.#reserved === 0 && this.#claiming === 0
   }
 
   /** Whether one run is to execute alone. */
@@ -178,7 +178,6 @@ export class Slots {
   endReservation(): void {
     this.#reserved -= 1
     this.#resumeWaiting()
-    if (this.isEmpty) this.#whenEmpty?.()
   }
 
   /** A claimed run starts with its slot. */
@@ -470,7 +469,6 @@ export class Slots {
   #serve(): void {
     this.#resumeWaiting()
     if (this.#isIdle) this.#idle?.()
-    if (this.isEmpty) this.#whenEmpty?.()
     if (this.room > 0) this.#kernel.upcalls.slotFreed()
   }
 
@@ -490,6 +488,7 @@ export class Slots {
       if (run.attempt.is('queued')) this.#askToResume(run.attempt, run)
     }
     this.#isServing = false
+    if (this.isEmpty) this.#whenEmpty?.()
   }
 
   /** Whether the next slot goes to a claim: new runs would never begin beside those that go on for ever. */

@@ -96,6 +96,7 @@ function noteReleased(world: World, ready: readonly WaitRecord[]): void {
 function insertRun(fields: {
   task: number
   lane: number
+  deaths: number
   delayMs: number
   ttlMs: number
   writer: number
@@ -112,6 +113,7 @@ function insertRun(fields: {
       taskId: TASKS[fields.task] ?? TASKS[0],
       queue,
       concurrencyKey,
+      interruptions: fields.deaths,
       createdAt: world.now,
       updatedAt: world.now,
       ...(fields.delayMs > 0 && { status: 'DELAYED', wakeAt }),
@@ -152,7 +154,14 @@ function insertToken(fields: {
 }
 
 /** A new claim, or one that was made before: the last one of its owner again, or one that comes too late. */
-function claim(fields: { owner: number; limit: number; tasks: number; back: number }): Step {
+function claim(fields: {
+  owner: number
+  limit: number
+  tasks: number
+  back: number
+  suspects: number
+  isTrial: boolean
+}): Step {
   return (world) => {
     const by = ownerOf(world, fields.owner)
     const last = world.model.claims.get(by)?.number
@@ -166,11 +175,14 @@ function claim(fields: { owner: number; limit: number; tasks: number; back: numb
       limit: fields.limit,
       queueLimits: LIMITS,
       maxInterruptions: 1,
+      suspects: fields.suspects,
+      isTrial: fields.isTrial,
     }
     const before = world.runIds.filter((id) => isHeldByOther(world, id, request.by))
     const claimed = world.storage.runs.claim(request)
     const expected = world.model.claim(request)
     expect(claimed.runs).toEqual(expected.runs)
+    expect(claimed.isTrialDue ?? false).toBe(expected.isTrialDue)
     expect(endedInOrder(claimed.ended)).toEqual(endedInOrder(expected.ended))
     for (const run of claimed.runs) expect(before, 'taken from a living owner').not.toContain(run.id)
     for (const { ready } of claimed.ended) noteReleased(world, ready)
@@ -405,7 +417,14 @@ function steps(): fc.Arbitrary<{ name: string; fields: object; step: Step }> {
       weight: 6,
       arbitrary: one(
         insertRun,
-        fc.record({ task: fc.nat(1), lane: fc.nat(3), delayMs: sometimes, ttlMs: sometimes, ...writing }),
+        fc.record({
+          task: fc.nat(1),
+          lane: fc.nat(3),
+          deaths: fc.constantFrom(0, 0, 0, 2, 3),
+          delayMs: sometimes,
+          ttlMs: sometimes,
+          ...writing,
+        }),
       ),
     },
     {
@@ -416,7 +435,14 @@ function steps(): fc.Arbitrary<{ name: string; fields: object; step: Step }> {
       weight: 8,
       arbitrary: one(
         claim,
-        fc.record({ owner, limit: fc.integer({ min: 1, max: 4 }), tasks: fc.nat(2), back }),
+        fc.record({
+          owner,
+          limit: fc.integer({ min: 1, max: 4 }),
+          tasks: fc.nat(2),
+          back,
+          suspects: fc.constantFrom(0, 0, 1, 3, 7, 8),
+          isTrial: rarely,
+        }),
       ),
     },
     { weight: 6, arbitrary: one(tick, fc.record({ owner, leaseMs: fc.constantFrom(10, 100, 1_000) })) },

@@ -41,7 +41,7 @@ const VERSIONS: readonly (ReadonlyMap<string, string> | undefined)[] = [
     ['task-b', '2'],
   ]),
 ]
-const SUSPECTS = [0, 7, 8]
+const SUSPECTS = [0, 0, 0, 7]
 const LEASES_MS = [40, 300, 1_000]
 const LONGEST_LEASE = 2
 /** Three engines on a stage, and what they do to it. */
@@ -191,6 +191,7 @@ export class ThreeEngines {
       concurrencyKey,
       tags: tagsOf(command),
       createdAt: this.#stage.now,
+      ...(option % 8 === 7 && { interruptions: 3 }),
       ...((option >> 4) % 4 === 0 && { status: 'DELAYED', wakeAt: this.#soon(command) }),
       ...(parent && { parentId: parent.id, rootId: parent.rootId, key: ownKey(parent, command) }),
       // Not a multiple of a unit, so that no two places in line are equal.
@@ -253,7 +254,7 @@ export class ThreeEngines {
       ...(this.#stage.storage.rates === true && { queueRates: pick(RATES, option >> 5) }),
       maxInterruptions: 1,
       suspects: pick(SUSPECTS, option >> 2),
-      isTrial: option % 16 === 15,
+      isTrial: option % 25 === 12,
     }
     await this.#stage.both(`runs.claim ${describeValue(request)}`, async (storage) => {
       const { runs, ended, isTrialDue = false }: RunClaimed = await storage.runs.claim(request)

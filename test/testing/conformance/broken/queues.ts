@@ -55,7 +55,9 @@ export const brokenQueues: Readonly<Record<string, Break>> = {
   })),
   'queues.set/pauses': resumedWithout({ isPaused: false }),
   'queues.set/limits': resumedWithout({ limit: null }),
-  'queues.set/holds-back-claims': claimedLike(() => ({ isHeldBack: undefined })),
+  'queues.set/holds-back-claims': claimedLike(({ isHeldBack }, before) => ({
+    isHeldBack: (isHeldBack && before.some(({ interruptions }) => interruptions > 0)) || undefined,
+  })),
   'queues.set/is-seen-by-every-claim': (memory) => ({
     runs: {
       async claim(claim) {

@@ -11,8 +11,9 @@ export const brokenVersions: Readonly<Record<string, Break>> = {
   'runs.claim/version-is-kept': (memory) => ({
     runs: {
       claim(claim) {
-        const { runs, ended } = memory.runs.claim(claim)
-        return { runs: runs.map((run) => ({ ...run, version: claim.versions?.get(run.taskId) })), ended }
+        const claimed = memory.runs.claim(claim)
+        const version = ({ taskId }: RunRecord): string | undefined => claim.versions?.get(taskId)
+        return { ...claimed, runs: claimed.runs.map((run) => ({ ...run, version: version(run) })) }
       },
     },
   }),
@@ -44,10 +45,11 @@ export const brokenVersions: Readonly<Record<string, Break>> = {
           return memory.runs.update(request)
         },
         claim(claim) {
-          const { runs, ended } = memory.runs.claim(claim)
+          const claimed = memory.runs.claim(claim)
           const interruptions = ({ id, ...run }: RunRecord): number =>
             run.interruptions + (stoodStill.has(id) ? 1 : 0)
-          return { runs: runs.map((run) => ({ ...run, interruptions: interruptions(run) })), ended }
+          const runs = claimed.runs.map((run) => ({ ...run, interruptions: interruptions(run) }))
+          return { ...claimed, runs }
         },
       },
     }
