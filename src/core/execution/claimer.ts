@@ -5,7 +5,7 @@ import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 import { type ClaimParts, type LostRuns, NewRuns } from './new-runs.ts'
-import { Trials, type TrialSettings } from './trials.ts'
+import type { Trials, TrialSettings } from './trials.ts'
 
 const CLAIM_LIMIT = 256
 /** The name of the timer that waits for a rate. */
@@ -51,7 +51,9 @@ export class Claimer {
   readonly #settings: ClaimSettings
   readonly #claimedRuns: ClaimedRuns
   readonly #newRuns: NewRuns
-  readonly #trials: Trials
+  /** Once a run is due to be executed alone, which is rare. */
+  #trials: Trials | undefined
+  #areTrialsLoading = false
   readonly #claimOnce = (): void => {
     const { host } = this.#kernel
     if (host.isTurnDue) {
@@ -78,7 +80,6 @@ export class Claimer {
     this.#settings = settings
     this.#claimedRuns = new ClaimedRuns(kernel, settings)
     this.#newRuns = new NewRuns(kernel, this.#claimedRuns)
-    this.#trials = new Trials(kernel, settings, () => this.poke())
   }
 
   /** Whether this engine executes runs at all. */
@@ -136,7 +137,7 @@ export class Claimer {
   close(): void {
     this.#startAt(undefined)
     this.#newRuns.close()
-    this.#trials.close()
+    this.#trials?.close()
   }
 
   /** Inserts a new run, which the insert claims if it would be the next to start here. */
@@ -159,7 +160,7 @@ export class Claimer {
     const limit =
       before.kind !== 'idle'
         ? before.limit
-        : this.#trials.ask()
+        : this.#trials?.ask() === true
           ? 1
           : Math.min(slots.roomToClaim, CLAIM_LIMIT)
     const lost = before.kind === 'idle' ? this.#newRuns.takeLost() : before.lost
@@ -219,7 +220,7 @@ export class Claimer {
       queueRates: queueRates.size === 0 ? undefined : queueRates,
       maxInterruptions: this.#settings.maxInterruptions,
       suspects: slots.suspects,
-      isTrial: this.#trials.isAsked,
+      isTrial: this.#trials?.isAsked,
     }
   }
 
@@ -229,7 +230,8 @@ export class Claimer {
     claim: RunClaim,
   ): void | Promise<void> {
     this.#isHeldBack = isHeldBack || isTrialDue
-    this.#trials.answered(runs, isTrialDue)
+    this.#trials?.answered(runs, isTrialDue)
+    if (isTrialDue) this.#loadTrials()
     if (nextStartAt !== undefined || this.#nextStart !== undefined) this.#startAt(nextStartAt)
     this.#mayHaveMore ||= runs.length === claim.limit || (isHeldBack && asking.isSlotFreed)
     const { publisher, slots } = this.#kernel
@@ -237,6 +239,24 @@ export class Claimer {
     // Those that were ended instead of claimed have given back their slots.
     if (ended.length > 0) slots.retry()
     return this.#take(asking, runs, claim)
+  }
+
+  #loadTrials(): void {
+    if (this.#trials !== undefined || this.#areTrialsLoading) return
+    this.#areTrialsLoading = true
+    const { host, events } = this.#kernel
+    const release = host.clock.hold?.({ kind: 'call', id: 'the trial of a run' })
+    const load = async (): Promise<void> => {
+      try {
+        const { Trials: Loaded } = await import('./trials.ts')
+        this.#trials = new Loaded(this.#kernel, this.#settings, () => this.poke())
+      } finally {
+        this.#areTrialsLoading = false
+        release?.()
+      }
+      this.poke()
+    }
+    unawaited(load, (error) => events.error(error))
   }
 
   /** Claims again at the instant at which a rate lets a run start. Until then the process waits for it, as for a delayed run. */
@@ -285,7 +305,7 @@ export class Claimer {
     this.#state = IDLE
     asking.answered?.resolve()
     this.#kernel.slots.endClaim()
-    this.#trials.started()
+    this.#trials?.started()
     // Without room, runs that could not be read for an answer that was lost would be asked for again and again.
     if (this.#mayHaveMore && this.#kernel.slots.room > 0) this.poke()
   }
