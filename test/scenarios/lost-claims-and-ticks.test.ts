@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, createEngine, type EngineOptions, task } from 'waitpoint'
+import { type AnyTask, createEngine, type EngineOptions, type Storage, task } from 'waitpoint'
 import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { claimingMemory } from '../support/claiming-memory.ts'
 import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'
 
 /** An engine on a storage whose calls can be failed, and a clock that only moves when it is told to. */
@@ -138,6 +139,56 @@ describe('a claim that is answered after its engine has lost its lease', () => {
     answer()
     await clock.settle()
     expect(attempts).toEqual([2])
+    await old.close()
+    await other.close()
+  })
+})
+
+describe('an engine that has lost its lease', () => {
+  it.each([
+    ['a claim', projectStorage],
+    ['an insert', claimingMemory],
+  ])('claims nothing by %s until it has another one', async (_what, open) => {
+    const clock = testClock({ mode: 'manual' })
+    const shared = open()
+    const steering = steeredStorage(shared, { claimsNew: shared.claimsNew === true })
+    const claimed: string[] = []
+    const { runs } = steering.storage
+    const storage: Storage = {
+      ...steering.storage,
+      subscribe: () => () => undefined,
+      runs: {
+        ...runs,
+        claim(request) {
+          claimed.push('by a claim')
+          return runs.claim(request)
+        },
+        insert(request) {
+          if (request.claim !== undefined) claimed.push('by an insert')
+          return runs.insert(request)
+        },
+      },
+    }
+    const one = bodyTask(() => 1)
+    const old = createEngine({ tasks: [one], storage, clock })
+    // It hears nothing, and learns of its loss by the tick at this deadline.
+    await old.wait.createToken({ timeout: '100s' })
+    const other = createEngine({ storage: shared, clock })
+    await other.ready()
+    await clock.advance('99s')
+    const tellLoss = steering.holdAnswer('tick')
+    await clock.advance('1s')
+    const takeLease = steering.holdCall('tick')
+    tellLoss()
+    await clock.settle()
+    claimed.length = 0
+    const run = await old.trigger(one, null)
+    await clock.advance('5s')
+    expect(claimed).toEqual([])
+    takeLease()
+    await clock.advance('5s')
+    expect(claimed).toEqual(['by a claim'])
+    expect((await old.runs.retrieve(run.id)).status).toBe('COMPLETED')
     await old.close()
     await other.close()
   })

@@ -51,11 +51,8 @@ interface Message {
 const AT_ONCE = 0.2
 const NEVER = new Promise<never>(() => undefined)
 
-/**
- * Late copies of these have an effect that is wrong: see docs/decisions/leases-and-fences.md. Of a park or a resume, where the run has
- * gone on since; of a claim, where its repetition was refused because the lease had not been taken yet, and is by then.
- */
-const NOT_LATE: ReadonlySet<StorageOperation> = new Set(['runs.park', 'runs.resume', 'runs.claim'])
+/** Late copies of these have an effect that is wrong, where the run has gone on since: see docs/decisions/leases-and-fences.md. */
+const NOT_LATE: ReadonlySet<StorageOperation> = new Set(['runs.park', 'runs.resume'])
 
 /** Between processes and their storage: calls and answers take their time, get lost, and arrive after they were given up. */
 export class LossyNetwork {

@@ -154,8 +154,9 @@ export class Claimer {
   }
 
   #claim(): void {
-    const { host, tasks, slots } = this.#kernel
-    if (host.isClosing || tasks.ids.length === 0) return
+    const { host, tasks, slots, ticker } = this.#kernel
+    // A claim that is refused for want of a lease may arrive once more when it is there. The tick that takes it pokes.
+    if (host.isClosing || !ticker.hasLease || tasks.ids.length === 0) return
     const before = this.#state
     const limit =
       before.kind !== 'idle'

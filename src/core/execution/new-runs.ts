@@ -65,8 +65,8 @@ export class NewRuns {
   }
 
   #mayBegin({ status, queue, key, parentId }: RunRecord): boolean {
-    const { host, tasks, breath } = this.#kernel
-    if (status !== 'QUEUED' || host.isClosing || breath.isDue()) return false
+    const { host, tasks, breath, ticker } = this.#kernel
+    if (status !== 'QUEUED' || host.isClosing || !ticker.hasLease || breath.isDue()) return false
     // A key of the user's may be locked for long by a transaction of the user's, and the slot with it.
     if (key !== undefined && key.scope !== parentId) return false
     if (tasks.queueLimits.has(queue) || tasks.queueRates.has(queue)) return false

@@ -35,6 +35,7 @@ export class Ticker {
   /** The next tick from this instant on looks at everything. */
   #fullAt = -Infinity
   #isStopped = false
+  #hasLease = false
   #renewals = 0
 
   constructor(kernel: Parts, { leaseMs }: { readonly leaseMs: number }) {
@@ -45,6 +46,11 @@ export class Ticker {
   /** Ticks that took or renewed the lease. */
   get renewals(): number {
     return this.#renewals
+  }
+
+  /** Whether storage has granted a lease to the engine under its present name. */
+  get hasLease(): boolean {
+    return this.#hasLease
   }
 
   /** Takes the lease and learns what is due. One that fails can be started again; until then it does nothing. */
@@ -139,6 +145,7 @@ export class Ticker {
     const { host, upcalls, outage } = this.#kernel
     outage.answered()
     if (result.time !== undefined) correctClock(host.clock, { askedAt: now, time: result.time })
+    this.#hasLease = result.alive
     if (!result.alive) {
       if (LEASE.hasSubscribers) this.#tellLease('lost')
       upcalls.leaseLost()
