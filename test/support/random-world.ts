@@ -223,8 +223,9 @@ export class RandomWorld {
     else if (chance < 7 || !this.#network.step(losses)) await this.#clock.advance(dice.pick(MOMENTS))
   }
 
-  /** No fault any more: all that is out is answered. */
+  /** No fault any more: all that is out is answered, and engines that could not open do. */
   async #goOn(): Promise<void> {
+    for (const { engine } of this.#processes) engine.ready().catch(() => undefined)
     this.#network.deliverAll()
     this.#network.arriveLate()
     this.#letOneWork()
