@@ -29,7 +29,7 @@ export class StreamCalls {
 
   /** Opens a stream, possibly again. */
   async open(command: Command): Promise<void> {
-    const run = (await this.#writer(command)) ?? (await this.#stage.run(command.run))
+    const run = (await this.writer(command)) ?? (await this.#stage.run(command.run))
     // The holder of the run has left, so there is no writer.
     if (run?.owner !== undefined) await this.#open(run, command)
   }
@@ -37,7 +37,7 @@ export class StreamCalls {
   /** Appends new chunks, repeats earlier ones with new ones after them, contradicts stored ones, or leaves a gap. */
   async append(command: Command): Promise<void> {
     const { option } = command
-    const run = await this.#writer(command)
+    const run = await this.writer(command)
     if (run === undefined) return
     if ((await this.#known(run, command))?.segments.at(-1)?.attempt !== run.attempt)
       await this.#open(run, { ...command, isStale: false })
@@ -81,7 +81,7 @@ export class StreamCalls {
     const { storage, reference, now } = this.#stage
     const { option } = command
     if (storage.chunks.add === undefined || reference.chunks.add === undefined) return
-    const run = (await this.#writer(command)) ?? (await this.#stage.run(command.token))
+    const run = (await this.writer(command)) ?? (await this.#stage.run(command.token))
     const author = await this.#author(command)
     if (run === undefined || author?.owner === undefined || author.id === run.id) return
     const writer = `run ${author.id} ${author.epoch}`
@@ -113,7 +113,7 @@ export class StreamCalls {
 
   /** Reads a part of a stream. */
   async read(command: Command): Promise<void> {
-    const run = (await this.#writer(command)) ?? (await this.#stage.run(command.run))
+    const run = (await this.writer(command)) ?? (await this.#stage.run(command.run))
     if (run === undefined) return
     const stream = await this.#known(run, command)
     const from = command.option % ((stream?.next ?? 0) + 1)
@@ -127,7 +127,7 @@ export class StreamCalls {
   }
 
   /** One of the few runs with the most attempts, because streams of many attempts are otherwise rare. */
-  async #writer({ run }: Command): Promise<RunRecord | undefined> {
+  async writer({ run }: Command): Promise<RunRecord | undefined> {
     if (run % 8 === 0) return undefined
     const status = ['EXECUTING', 'WAITING'] as const
     const { records } = await this.#stage.reference.runs.list({ status }, { limit: 1_000 })

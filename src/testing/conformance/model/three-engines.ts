@@ -138,11 +138,7 @@ export class ThreeEngines {
           change: { status: 'CANCELED', epoch: epoch + 1, slot: true, slotUntil },
         }
       }),
-    retry: (command) =>
-      this.#update(command, ({ epoch }) => ({
-        expected: { status: ['EXECUTING'], epoch },
-        change: { status: 'DELAYED', wakeAt: this.#soon(command) },
-      })),
+    retry: (command) => this.#update(command, (record) => retried(record, this.#soon(command))),
     setAside: (command) =>
       this.#update(command, ({ epoch }) => ({
         expected: { status: ['EXECUTING', 'WAITING'], epoch: command.isStale ? epoch - 1 : epoch },
@@ -167,6 +163,13 @@ export class ThreeEngines {
     openStream: (command) => this.#streams.open(command),
     append: async (command) => {
       await this.#streams.append(command)
+      if (command.option % 2 === 0) {
+        // Streams of several attempts are rare else.
+        const again = (record: RunRecord): RunChange => retried(record, this.#stage.now)
+        await this.#update(command, again, await this.#streams.writer(command))
+        await this.#claim(command)
+        await this.#streams.append(command)
+      }
       if (command.option % 4 === 3) await this.#streams.add(command)
     },
     read: (command) => this.#streams.read(command),
@@ -354,9 +357,10 @@ export class ThreeEngines {
 
   async #update(
     command: Command,
-    request: (record: RunRecord) => Pick<Parameters<Storage['runs']['update']>[0], 'expected' | 'change'>,
+    request: (record: RunRecord) => RunChange,
+    attempt?: RunRecord,
   ): Promise<void> {
-    const record = (await this.#stage.attempted(command)) ?? (await this.#stage.run(command.run))
+    const record = attempt ?? (await this.#stage.attempted(command)) ?? (await this.#stage.run(command.run))
     if (record === undefined) return
     const full = {
       id: record.id,
@@ -405,6 +409,13 @@ export class ThreeEngines {
   #soon({ option, serial }: Command): number {
     return this.#stage.now + ((option % 50) + 1) * UNIT + serial
   }
+}
+
+type RunChange = Pick<Parameters<Storage['runs']['update']>[0], 'expected' | 'change'>
+
+/** Puts a run off that executes, until it is claimed for another attempt. */
+function retried({ epoch }: RunRecord, wakeAt: number): RunChange {
+  return { expected: { status: ['EXECUTING'], epoch }, change: { status: 'DELAYED', wakeAt } }
 }
 
 interface Fence {
