@@ -416,8 +416,8 @@ export interface TransactionOptions {
 }
 
 /** @throws WaitpointError `ERR_TRANSACTION_UNSUPPORTED` when the storage has none that a call could be part of. */
-export function requireJoining(storage: Storage, { transaction }: TransactionOptions, what: string): void {
-  if (transaction === undefined || storage.joinsTransactions === true) return
+export function requireJoining(storage: Storage, what: string): void {
+  if (storage.joinsTransactions === true) return
   throw new WaitpointError(
     'ERR_TRANSACTION_UNSUPPORTED',
     `Cannot ${what} in a transaction: the storage of this engine has none; use postgresStorage of waitpoint/postgres`,

@@ -1,7 +1,7 @@
 import type { CancelTimer } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, NewRunClaim, RunClaim, RunClaimed, RunInserted } from '../../contract/storage.ts'
-import { chain, unawaited } from '../../primitives/awaitable.ts'
+import { isPromise, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 import { type ClaimParts, type LostRuns, NewRuns } from './new-runs.ts'
@@ -61,7 +61,7 @@ export class Claimer {
       return
     }
     this.#isPoked = false
-    this.#claimedRuns.inOwnContext(() => this.#claim())
+    this.#claimedRuns.inOwnContext(this.#claim)
   }
   #state: ClaimState = IDLE
   /** A claim comes in this turn's next microtask. */
@@ -140,10 +140,14 @@ export class Claimer {
     this.#trials?.close()
   }
 
-  /** Inserts a new run, which the insert claims if it would be the next to start here. */
-  insert(record: RunRecord, insert: (claim?: NewRunClaim) => Awaitable<RunInserted>): Awaitable<RunInserted> {
-    const claim = this.#settings.execute ? this.#newRuns.claimFor(record, this.#number) : undefined
-    return claim === undefined ? insert() : this.#newRuns.during(record.id, claim, insert)
+  /** The claim that the insert of a new run is to make, if the run would be the next to start here. */
+  claimFor(record: RunRecord): NewRunClaim | undefined {
+    return this.#settings.execute ? this.#newRuns.claimFor(record, this.#number) : undefined
+  }
+
+  /** Makes an insert with such a claim. */
+  during(runId: string, insert: () => Awaitable<RunInserted>): Awaitable<RunInserted> {
+    return this.#newRuns.during(runId, insert)
   }
 
   /** Storage has answered the insert of a run: it starts, or is claimed when it may start. */
@@ -153,7 +157,7 @@ export class Claimer {
     if (!isClaimed && (inserted.record.status === 'QUEUED' || this.#mayHaveMore)) this.poke()
   }
 
-  #claim(): void {
+  readonly #claim = (): void => {
     const { host, tasks, slots, ticker } = this.#kernel
     // A claim that is refused for want of a lease may arrive once more when it is there. The tick that takes it pokes.
     if (host.isClosing || !ticker.hasLease || tasks.ids.length === 0) return
@@ -186,10 +190,24 @@ export class Claimer {
     this.#state = asking
     slots.beginClaim(limit)
     const request = this.#request(limit)
-    unawaited(
-      () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(asking, claimed, request)),
-      (error) => this.#failed(asking, error),
-    )
+    try {
+      const claimed = host.storage.runs.claim(request)
+      const done = isPromise(claimed)
+        ? this.#claimedLater(asking, claimed, request)
+        : this.#claimed(asking, claimed, request)
+      if (isPromise(done)) this.#follow(asking, done)
+    } catch (error) {
+      this.#failed(asking, error)
+    }
+  }
+
+  /** Apart from `#claim`, which would pay for what these capture. */
+  #claimedLater(asking: Asking, claimed: Promise<RunClaimed>, request: RunClaim): Promise<void> {
+    return claimed.then((answer) => this.#claimed(asking, answer, request))
+  }
+
+  #follow(asking: Asking, done: Promise<void>): void {
+    done.catch((error: unknown) => this.#failed(asking, error))
   }
 
   #failed(asking: Asking, error: unknown): void {

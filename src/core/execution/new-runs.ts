@@ -74,18 +74,11 @@ export class NewRuns {
   }
 
   /** Makes an insert that claims its run. If it fails, it may have done so all the same. */
-  during(
-    runId: string,
-    claim: NewRunClaim,
-    insert: (claim: NewRunClaim) => Awaitable<RunInserted>,
-  ): Awaitable<RunInserted> {
-    return rescue(
-      () => insert(claim),
-      (error) => {
-        this.#lose(runId)
-        throw error
-      },
-    )
+  during(runId: string, insert: () => Awaitable<RunInserted>): Awaitable<RunInserted> {
+    return rescue(insert, (error) => {
+      this.#lose(runId)
+      throw error
+    })
   }
 
   /** Storage has answered the insert of a run; it starts if that has claimed it. Answers whether it has. */

@@ -1,4 +1,4 @@
-import { chain } from '../../primitives/awaitable.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { AbortTaskRunError, WaitpointError } from '../../api/errors.ts'
 import { MAX_ATTEMPTS, retryDelayMs } from '../../api/retry.ts'
@@ -70,19 +70,23 @@ export class TaskCaller {
   constructor(kernel: Parts, tell: (attempt: Attempt, end: AttemptEnd) => void, recall: Recall) {
     this.#kernel = kernel
     this.#recall = recall
+    const told = (attempt: Attempt, { ok, value }: CallEnd): void =>
+      tell(
+        attempt,
+        ok
+          ? readOutput(attempt, value, kernel.values)
+          : { kind: 'threw', error: value, isFinal: isHopeless(value) },
+      )
+    const toldLater = (attempt: Attempt, settled: Promise<CallEnd>): void =>
+      void settled.then((call) => told(attempt, call))
     const ended = (ok: boolean) => (value: unknown) => {
       const attempt = currentAttempt()
       if (attempt === undefined) return
       const { [CALL_END]: settle } = attempt.definition.options as SettlesCalls
       const call: CallEnd = { ok, value }
-      void chain(settle?.(call, attempt) ?? call, ({ ok: isOutput, value: end }) =>
-        tell(
-          attempt,
-          isOutput
-            ? readOutput(attempt, end, kernel.values)
-            : { kind: 'threw', error: end, isFinal: isHopeless(end) },
-        ),
-      )
+      const settled = settle?.(call, attempt) ?? call
+      if (isPromise(settled)) toldLater(attempt, settled)
+      else told(attempt, settled)
     }
     this.#returned = ended(true)
     this.#threw = ended(false)

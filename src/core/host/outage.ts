@@ -2,7 +2,7 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { isStorageUnavailable, mayBeDone } from '../../contract/storage-unavailable.ts'
 import { StorageAwayError } from '../../api/errors.ts'
 import { onAbort } from '../../primitives/abort.ts'
-import { isPromise, rescue } from '../../primitives/awaitable.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { assertOpen, type Attempt } from '../attempt/attempt.ts'
@@ -119,7 +119,17 @@ export class Outage {
    * every second, until it takes it or the engine closes.
    */
   persist<T>(attempt: Attempt, store: () => Awaitable<T>): Awaitable<T> {
-    return rescue(store, (error) => this.#persistLater(attempt, store, error))
+    try {
+      const stored = store()
+      return isPromise(stored) ? this.#persisted(attempt, store, stored) : stored
+    } catch (error) {
+      return this.#persistLater(attempt, store, error)
+    }
+  }
+
+  /** Apart from `persist`, which would pay for what this captures. */
+  #persisted<T>(attempt: Attempt, store: () => Awaitable<T>, stored: Promise<T>): Promise<T> {
+    return stored.catch((error: unknown) => this.#persistLater(attempt, store, error))
   }
 
   /** Takes an error for itself if it says that the storage is away: that is told once, however many calls fail. */

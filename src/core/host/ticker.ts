@@ -72,12 +72,14 @@ export class Ticker {
     this.#cancelLook?.()
   }
 
-  /** Something is due at `at`: the timer moves there if it stands later. */
-  dueAt(at: number, what: string): void {
+  /** Something is due at `at`: the timer moves there if it stands later. Hot, hence no text is made of its kind and its id before. */
+  dueAt(at: number, kind: string, id?: string): void {
+    const isEarlier = !this.#isStopped && (this.#due === undefined || this.#due.at > at)
+    if (!isEarlier && !this.#isTicking) return
+    const due = { at, what: id === undefined ? kind : `${kind} ${id}` }
     // A tick that is out may answer with what it saw before this was stored.
-    if (this.#isTicking) this.#expected = earlier(this.#expected, { at, what })
-    if (this.#isStopped || (this.#due !== undefined && this.#due.at <= at)) return
-    this.#arm({ at, what })
+    if (this.#isTicking) this.#expected = earlier(this.#expected, due)
+    if (isEarlier) this.#arm(due)
   }
 
   /**

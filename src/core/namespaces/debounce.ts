@@ -89,9 +89,9 @@ function changeOf(
   }
 }
 
-/** @throws WaitpointError `ERR_DEBOUNCE_UNSUPPORTED` for a debounce on a storage that has none. */
-export function requireDebouncing(storage: Storage, { debounce }: TriggerOptions, what: string): void {
-  if (debounce === undefined || storage.debounces === true) return
+/** @throws WaitpointError `ERR_DEBOUNCE_UNSUPPORTED` for a storage that has none. */
+export function requireDebouncing(storage: Storage, what: string): void {
+  if (storage.debounces === true) return
   throw new WaitpointError(
     'ERR_DEBOUNCE_UNSUPPORTED',
     `Cannot ${what} with debounce: the storage of this engine has none; use one of waitpoint, or see docs/writing-a-storage.md`,

@@ -1,6 +1,6 @@
 import type { KeyRecord, RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, Inserted, NewRunClaim, RunInsert } from '../../contract/storage.ts'
-import { chain, mayBeLeft } from '../../primitives/awaitable.ts'
+import type { Awaitable, Inserted, RunInsert, RunPush } from '../../contract/storage.ts'
+import { chain, isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
 import { SubtaskUnwrapError, WaitpointError } from '../../api/errors.ts'
@@ -30,7 +30,7 @@ import { type Values, valuesFor } from '../../api/values.ts'
 import { TriggeredRun } from './triggered-run.ts'
 import { passPlace } from '../waits/key.ts'
 import { rejectedWait } from '../waits/waiter.ts'
-import { validatePayload } from '../../api/task-definition.ts'
+import { type TaskDefinition, validatePayload } from '../../api/task-definition.ts'
 
 const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
 
@@ -45,14 +45,24 @@ export class EngineTasks implements TasksNamespace {
   }
 
   trigger(id: string, payload?: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
-    return this.#kernel.call((attempt) =>
-      chain(this.#record(attempt, id, this.#request(id, payload, options)), (record) =>
-        chain(
-          this.#insert(record, attempt, options),
-          (inserted) => new TriggeredRun(this.#kernel, inserted, marksOf(options)?.named),
-        ),
-      ),
-    )
+    return this.#kernel.call((attempt) => {
+      const record = this.#record(attempt, id, this.#request(id, payload, options))
+      return isPromise(record)
+        ? record.then((checked) => this.#triggered(checked, attempt, options))
+        : this.#triggered(record, attempt, options)
+    })
+  }
+
+  #triggered(
+    record: RunRecord,
+    attempt: Attempt | undefined,
+    options: TriggerOptions,
+  ): Awaitable<RunHandle<never>> {
+    const inserted = this.#insert(record, attempt, options)
+    const named = marksOf(options)?.named
+    return isPromise(inserted)
+      ? inserted.then((answer) => new TriggeredRun(this.#kernel, answer, named))
+      : new TriggeredRun(this.#kernel, inserted, named)
   }
 
   /** All payloads and options are checked before the first run is stored. */
@@ -215,16 +225,25 @@ export class EngineTasks implements TasksNamespace {
   ): Awaitable<RunRecord> {
     const { host, tasks } = this.#kernel
     const definition = tasks.require(id)
-    requireJoining(host.storage, options, `trigger task "${id}"`)
-    requireDebouncing(host.storage, options, `trigger task "${id}"`)
-    const context = { parent: attempt?.record, key }
-    const create = (): RunRecord => newRun(host, definition, { payload, options, context })
-    if (definition.schema === undefined) return create()
-    const read = valuesFor(definition, this.#kernel.values).decode(payload)
+    if (options.transaction !== undefined) requireJoining(host.storage, `trigger task "${id}"`)
+    if (options.debounce !== undefined) requireDebouncing(host.storage, `trigger task "${id}"`)
+    const request = { payload, options, context: { parent: attempt?.record, key } }
+    return definition.schema === undefined
+      ? newRun(host, definition, request)
+      : this.#checked(attempt, definition, request)
+  }
+
+  /** Apart from `#record`, which would pay for what this captures. */
+  #checked(
+    attempt: Attempt | undefined,
+    definition: TaskDefinition,
+    request: Parameters<typeof newRun>[2],
+  ): Promise<RunRecord> {
+    const read = valuesFor(definition, this.#kernel.values).decode(request.payload)
     return validatePayload(definition, read).then(() => {
       // Checking may have taken a while.
       assertOpen(attempt)
-      return create()
+      return newRun(this.#kernel.host, definition, request)
     })
   }
 
@@ -234,7 +253,7 @@ export class EngineTasks implements TasksNamespace {
     options: InsertOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
     const { transaction, call = INSERT_RUN, freeKeyOnFailure = false, debounce, place, mark } = options
-    const { host, publisher, claimer } = this.#kernel
+    const { host, publisher } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
     const now = host.now()
@@ -244,17 +263,50 @@ export class EngineTasks implements TasksNamespace {
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return freed ?? this.#kernel.written(attempt, call, request)
-    const insert = (claim?: NewRunClaim): Awaitable<Inserted<RunRecord>> =>
-      this.#kernel.written(attempt, call, claim === undefined ? request : { claim, ...request })
+    const created = publisher.created(record, freed ?? this.#insertNew(attempt, call, request))
+    return isPromise(created)
+      ? this.#insertedLater(created, record, push)
+      : this.#inserted(created, record, push)
+  }
+
+  /** Apart from `#insert`, which would pay for what this captures. */
+  #insertedLater(
+    created: Promise<Inserted<RunRecord>>,
+    record: RunRecord,
+    push: RunPush | undefined,
+  ): Promise<Inserted<RunRecord>> {
+    return created.then((inserted) => this.#inserted(inserted, record, push))
+  }
+
+  #inserted(
+    inserted: Inserted<RunRecord>,
+    { id }: RunRecord,
+    push: RunPush | undefined,
+  ): Inserted<RunRecord> {
+    const { host, publisher, claimer } = this.#kernel
+    claimer.inserted(id, inserted)
+    // Also of a cached one: the answer to the call that stored it may have been lost.
+    if (!host.isClosed) this.#expect(inserted.record)
+    if (inserted.isCached && push !== undefined) publisher.wake(inserted.record.id)
+    return inserted
+  }
+
+  /** Inserts a run, which storage may claim with that. */
+  #insertNew(
+    attempt: Attempt | undefined,
+    call: typeof INSERT_RUN,
+    request: RunInsert,
+  ): Awaitable<Inserted<RunRecord>> {
     // A run that has to have its slot first must not wait for the one that is kept for the new run.
-    const answer = freed ?? (attempt?.isAway === true ? insert() : claimer.insert(record, insert))
-    return chain(publisher.created(record, answer), (inserted) => {
-      claimer.inserted(record.id, inserted)
-      // Also of a cached one: the answer to the call that stored it may have been lost.
-      if (!host.isClosed) this.#expect(inserted.record)
-      if (inserted.isCached && push !== undefined) publisher.wake(inserted.record.id)
-      return inserted
-    })
+    const claim = attempt?.isAway === true ? undefined : this.#kernel.claimer.claimFor(request.record)
+    return claim === undefined
+      ? this.#kernel.written(attempt, call, request)
+      : this.#insertClaiming({ attempt, call, request: { claim, ...request } })
+  }
+
+  #insertClaiming({ attempt, call, request }: WholeInsert): Awaitable<Inserted<RunRecord>> {
+    const insert = (): Awaitable<Inserted<RunRecord>> => this.#kernel.written(attempt, call, request)
+    return this.#kernel.claimer.during(request.record.id, insert)
   }
 
   /** Takes a key over from a run that has failed. */

@@ -1,6 +1,13 @@
 import { requireJoining, type TransactionOptions } from '../../api/token.ts'
 import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, Inserted, TokenRead } from '../../contract/storage.ts'
+import type {
+  Awaitable,
+  Inserted,
+  TokenInserted,
+  TokenRead,
+  TokenSettle,
+  TokenSettled,
+} from '../../contract/storage.ts'
 import { chain, isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
 import { parseDeadline, parseInstant } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
@@ -11,7 +18,7 @@ import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
 import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
-import type { Attempt } from '../attempt/attempt.ts'
+import type { Attempt, Settlement } from '../attempt/attempt.ts'
 import { assertOpen, fenceOf } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/breath.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
@@ -36,6 +43,7 @@ import type {
   WaitForOptions,
   EngineWaitNamespace,
   WaitPromise,
+  WaitResult,
   WaitUntilOptions,
 } from '../../api/token.ts'
 import { listTokens } from './token-list.ts'
@@ -43,7 +51,7 @@ import { subscribeToTokens } from './token-subscription.ts'
 import { passPlace } from '../waits/key.ts'
 import type { AskedWait } from '../../contract/question-keys.ts'
 import { Listener } from '../waits/listener.ts'
-import { rejectedWait, type Waiter } from '../waits/waiter.ts'
+import { type ReadSettlement, rejectedWait } from '../waits/waiter.ts'
 import { tokenNotFound } from '../../api/not-found.ts'
 import { GET_TOKEN, INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.ts'
 
@@ -80,53 +88,70 @@ interface Completion {
 export class EngineWait implements EngineWaitNamespace {
   readonly #kernel: Kernel
   readonly #values: Values
+  readonly #readToken: ReadSettlement<WaitResult<unknown>, unknown>
 
   constructor(kernel: Kernel, values: Values) {
     this.#kernel = kernel
     this.#values = values
+    this.#readToken = (record) => tokenSettlement(record, values)
   }
 
   createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
-    const { credentials } = this.#kernel
-    return this.#kernel.call((scope) => {
-      requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
-      const { timeout = DEFAULT_TIMEOUT_MS } = options
-      const now = this.#kernel.host.now()
-      const { timeoutAt, past } = readTimeout(timeout, now)
-      const tags = readTags(options.tags)
-      const key = userKey(options, 'tokens', now) ?? this.#place(scope, tokenWait(options, tags))
-      // A token that is found by its place in the run was not asked for by a key.
-      const isKeyed = key?.expiresAt !== undefined
-      if (isKeyed) passPlace('token')
-      const token = { asks: 'token', kind: 'MANUAL', timeoutAt, timeout, tags, key, now, scope } as const
-      const inserted = this.#asked(token, past)
-      return chain(
-        scope !== undefined && isPromise(inserted) ? scope.inTurn(inserted, madeAt) : inserted,
-        ({ record, isCached }) => new CreatedTokenView(record, isKeyed && isCached, credentials),
-      )
-    })
+    return this.#kernel.call((scope) => this.#createToken(scope, options))
+  }
+
+  #createToken(scope: Attempt | undefined, options: CreateTokenOptions): Awaitable<CreatedToken> {
+    requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
+    const { timeout = DEFAULT_TIMEOUT_MS } = options
+    const now = this.#kernel.host.now()
+    const { timeoutAt, past } = readTimeout(timeout, now)
+    const tags = readTags(options.tags)
+    const key = userKey(options, 'tokens', now) ?? this.#place(scope, tokenWait(options, tags))
+    // A token that is found by its place in the run was not asked for by a key.
+    const isKeyed = key?.expiresAt !== undefined
+    if (isKeyed) passPlace('token')
+    const token = { asks: 'token', kind: 'MANUAL', timeoutAt, timeout, tags, key, now, scope } as const
+    const inserted = this.#asked(token, past)
+    return isPromise(inserted)
+      ? this.#createdLater(scope, inserted, isKeyed)
+      : this.#created(inserted, isKeyed)
+  }
+
+  /** Apart from `#createToken`, which would pay for what this captures. */
+  #createdLater(
+    scope: Attempt | undefined,
+    inserted: Promise<Inserted<TokenRecord>>,
+    isKeyed: boolean,
+  ): Promise<CreatedToken> {
+    const answer = scope === undefined ? inserted : scope.inTurn(inserted, madeAt)
+    return answer.then((made) => this.#created(made, isKeyed))
+  }
+
+  #created({ record, isCached }: Inserted<TokenRecord>, isKeyed: boolean): CreatedToken {
+    return new CreatedTokenView(record, isKeyed && isCached, this.#kernel.credentials)
   }
 
   forToken<Output = unknown>(token: TokenReference, options: ForTokenOptions = {}): WaitPromise<Output> {
     return this.#wait(
       { what: 'wait.forToken', options, names: FOR_TOKEN_NAMES },
-      {
-        read: (record) => tokenSettlement<Output>(record, this.#values),
-        tokenId: (scope) => {
-          const id = tokenId(token)
-          const { name } = options
-          const isNamed = name !== undefined && !hasKey(options)
-          // The end of an id tells tokens apart, and a run may wait for thousands.
-          if (!isNamed) passPlace('forToken', id.slice(-12))
-          const key = isNamed
-            ? this.#place(scope, { kind: 'forToken', name, content: undefined })
-            : hasKey(options)
-              ? userKey(options, 'bindings', this.#kernel.host.now())
-              : undefined
-          return key === undefined ? id : this.#bind(scope, id, key)
-        },
-      },
+      // The output is of the type that the caller names.
+      this.#readToken as ReadSettlement<WaitResult<Output>, Output>,
+      (scope) => this.#awaitedToken(scope, token, options),
     )
+  }
+
+  #awaitedToken(scope: Attempt, token: TokenReference, options: ForTokenOptions): Awaitable<string> {
+    const id = tokenId(token)
+    const { name } = options
+    const isNamed = name !== undefined && !hasKey(options)
+    // The end of an id tells tokens apart, and a run may wait for thousands.
+    if (!isNamed) passPlace('forToken', id.slice(-12))
+    const key = isNamed
+      ? this.#place(scope, { kind: 'forToken', name, content: undefined })
+      : hasKey(options)
+        ? userKey(options, 'bindings', this.#kernel.host.now())
+        : undefined
+    return key === undefined ? id : this.#bind(scope, id, key)
   }
 
   signal<Output = unknown>(token: TokenReference): Promise<TokenSignal<Output>> {
@@ -163,36 +188,52 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   #complete(scope: Attempt | undefined, { token, output, options }: Completion): Awaitable<CompletedToken> {
-    const { host, publisher, ticker, slots } = this.#kernel
+    const { host } = this.#kernel
     const id = tokenId(token)
     requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
-    requireJoining(host.storage, options, `complete token "${id}"`)
+    const { transaction } = options
+    if (transaction !== undefined) requireJoining(host.storage, `complete token "${id}"`)
     const subject = 'the output of token'
     const outputJson = toJson(this.#values.encode(output, subject, id), subject, id)
-    const { transaction } = options
     const offer = transaction === undefined ? this.#offer(id) : undefined
     const now = host.now()
     const resume = offer?.run
     const request = { id, outputJson, fence: fenceOf(scope), transaction, resume, by: host.owner, now }
     const settled = this.#kernel.written(scope, SETTLE_TOKEN, request)
-    // It may be stored all the same: the next tick then tells the runs that wait for it.
-    if (isPromise(settled)) {
-      settled.catch(() => {
-        if (offer !== undefined) slots.answered(offer, undefined)
-        ticker.answerLost('a completion that failed')
-      })
-    }
-    return chain(settled, (answer) => {
-      if (offer !== undefined) slots.answered(offer, answer?.resumed)
-      if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
-      const { record, won } = answer
-      // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
-      if (transaction !== undefined) return { success: won, status: record.status }
-      if (answer.settledNow) publisher.token(record)
-      if (offer !== undefined) slots.goOn(offer)
-      ticker.notDue(record.timeoutAt)
-      return { success: won, status: record.status }
+    return isPromise(settled)
+      ? this.#completedLater(settled, request, offer)
+      : this.#completed(settled, request, offer)
+  }
+
+  /** If it fails, it may be stored all the same: the next tick then tells the runs that wait for it. */
+  #completedLater(
+    settled: Promise<TokenSettled | undefined>,
+    request: TokenSettle,
+    offer: ResumeOffer | undefined,
+  ): Promise<CompletedToken> {
+    const { ticker, slots } = this.#kernel
+    settled.catch(() => {
+      if (offer !== undefined) slots.answered(offer, undefined)
+      ticker.answerLost('a completion that failed')
     })
+    return settled.then((answer) => this.#completed(answer, request, offer))
+  }
+
+  #completed(
+    answer: TokenSettled | undefined,
+    { id, transaction }: TokenSettle,
+    offer: ResumeOffer | undefined,
+  ): CompletedToken {
+    const { publisher, ticker, slots } = this.#kernel
+    if (offer !== undefined) slots.answered(offer, answer?.resumed)
+    if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
+    const { record, won } = answer
+    // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
+    if (transaction !== undefined) return { success: won, status: record.status }
+    if (answer.settledNow) publisher.token(record)
+    if (offer !== undefined) slots.goOn(offer)
+    ticker.notDue(record.timeoutAt)
+    return { success: won, status: record.status }
   }
 
   /** A run that the completion of the token may resume. */
@@ -242,30 +283,22 @@ export class EngineWait implements EngineWaitNamespace {
     call: WaitCall<WaitForOptions | WaitUntilOptions>,
     time: () => WaitForOptions | { readonly date: Date; readonly throwIfInThePast: boolean },
   ): Promise<void> {
-    return this.#wait(call, {
-      read: () => ({ result: undefined, output: undefined }),
-      tokenId: (scope) => {
-        const now = this.#kernel.host.now()
-        const { timeoutAt, past } = sleepDeadline(time(), now)
-        const asked = { kind, name: call.options.name, content: undefined }
-        const key = userKey(call.options, 'sleeps', now) ?? this.#place(scope, asked)
-        if (key?.expiresAt !== undefined) passPlace(kind)
-        const token = { asks: kind, kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
-        const inserted = this.#asked(token, past)
-        return chain(inserted, ({ record }) => record.id)
-      },
+    return this.#wait(call, readSleep, (scope) => {
+      const now = this.#kernel.host.now()
+      const { timeoutAt, past } = sleepDeadline(time(), now)
+      const asked = { kind, name: call.options.name, content: undefined }
+      const key = userKey(call.options, 'sleeps', now) ?? this.#place(scope, asked)
+      if (key?.expiresAt !== undefined) passPlace(kind)
+      const token = { asks: kind, kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
+      const inserted = this.#asked(token, past)
+      return chain(inserted, ({ record }) => record.id)
     })
   }
 
   #wait<Result, Output>(
     { what, options, names }: WaitCall,
-    {
-      read,
-      tokenId: findToken,
-    }: {
-      readonly read: Waiter<Result, Output>['read']
-      readonly tokenId: (scope: Attempt) => Awaitable<string>
-    },
+    read: ReadSettlement<Result, Output>,
+    findToken: (scope: Attempt) => Awaitable<string>,
   ): Unwrappable<Result, Output> {
     let scope: Attempt
     try {
@@ -276,7 +309,7 @@ export class EngineWait implements EngineWaitNamespace {
       return rejectedWait(() => this.#kernel.refused(error))
     }
     const waiter = this.#kernel.waitpoints.waiter(scope, read)
-    return this.#kernel.waitpoints.wait(waiter, () => findToken(scope), options.signal)
+    return this.#kernel.waitpoints.wait(waiter, findToken, options.signal)
   }
 
   /** The key of a wait that was given none; nothing outside of a run. A wait that does not fit makes the run stand still. */
@@ -330,13 +363,8 @@ export class EngineWait implements EngineWaitNamespace {
 
   /** With a deadline that is past only a token that was there before will do: `past` says so otherwise. */
   #insert(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
-    const { host, publisher, ticker } = this.#kernel
-    if (past !== undefined) {
-      return chain(this.#holder(token), (record) => {
-        if (record === undefined) throw past
-        return { record, isCached: true }
-      })
-    }
+    if (past !== undefined) return this.#found(token, past)
+    const { host } = this.#kernel
     const { kind, timeoutAt, tags, key, scope, now } = token
     const slot = scope?.whenExecuting()
     if (slot !== undefined) return this.#insertAfter(slot, token)
@@ -344,14 +372,30 @@ export class EngineWait implements EngineWaitNamespace {
     const runId = scope?.id
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt }
     const request = { record, fence: fenceOf(scope), now, by: host.owner }
-    return chain(this.#kernel.written(scope, INSERT_TOKEN, request), (inserted) => {
-      if (!inserted.isCached) {
-        ticker.dueAt(token.timeoutAt, `token ${record.id}`)
-        publisher.token(record)
-      }
-      if (inserted.settledNow === true) publisher.token(inserted.record)
-      return inserted
+    const inserted = this.#kernel.written(scope, INSERT_TOKEN, request)
+    return isPromise(inserted) ? this.#insertedLater(inserted, record) : this.#inserted(inserted, record)
+  }
+
+  #found(token: NewToken, past: RangeError): Awaitable<Inserted<TokenRecord>> {
+    return chain(this.#holder(token), (record) => {
+      if (record === undefined) throw past
+      return { record, isCached: true }
     })
+  }
+
+  /** Apart from `#insert`, which would pay for what this captures. */
+  #insertedLater(inserted: Promise<TokenInserted>, record: TokenRecord): Promise<TokenInserted> {
+    return inserted.then((answer) => this.#inserted(answer, record))
+  }
+
+  #inserted(inserted: TokenInserted, record: TokenRecord): TokenInserted {
+    const { publisher, ticker } = this.#kernel
+    if (!inserted.isCached) {
+      if (record.timeoutAt !== undefined) ticker.dueAt(record.timeoutAt, 'token', record.id)
+      publisher.token(record)
+    }
+    if (inserted.settledNow === true) publisher.token(inserted.record)
+    return inserted
   }
 
   /** Once its run has its slot: a token is as old as its record, and its time begins then. */
@@ -393,6 +437,12 @@ interface NewToken {
   readonly now: number
   /** The attempt that creates it. */
   readonly scope: Attempt | undefined
+}
+
+const SLEPT = { result: undefined, output: undefined }
+
+function readSleep(): Settlement<undefined, undefined> {
+  return SLEPT
 }
 
 /** A token tells itself from others by its tags and by a time-out that is written as a text. Instants are left out: the next execution computes others. */

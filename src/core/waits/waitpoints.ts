@@ -67,7 +67,7 @@ export class Waitpoints {
   /** Waits for a token; its id becomes known when `tokenId` answers. */
   wait<Result, Output>(
     waiter: Waiter<Result, Output>,
-    tokenId: () => string | Promise<string>,
+    tokenId: (attempt: Attempt) => string | Promise<string>,
     signal?: AbortSignal,
   ): Waiter<Result, Output>['promise'] {
     // Inside, waiters differ only in the values they resolve with, and these are between a waiter and its own `read`.
@@ -78,10 +78,9 @@ export class Waitpoints {
       // From here on the wait ends with the attempt, also when its token is never answered.
       untyped.since = waiter.attempt.handed
       waiter.attempt.waits = withItem(waiter.attempt.waits, untyped)
-      this.#follow(
-        untyped,
-        chain(tokenId(), (id) => this.#await(untyped, id)),
-      )
+      const id = tokenId(waiter.attempt)
+      const done = isPromise(id) ? this.#awaitLater(untyped, id) : this.#await(untyped, id)
+      if (isPromise(done)) this.#follow(untyped, done)
       if (signal !== undefined && !waiter.isSettled) this.#dropOnAbort(untyped, signal)
     } catch (error) {
       this.#failed(untyped, error)
@@ -120,6 +119,11 @@ export class Waitpoints {
       return findItem(attempt.waits, (wait) => wait.tokenId === tokenId) !== undefined
     }
     return lists.some((waiters) => findItem(waiters, (waiter) => waiter.attempt === attempt) !== undefined)
+  }
+
+  /** Apart from `wait`, which would pay for what this captures. */
+  #awaitLater(waiter: Waiter, id: Promise<string>): Promise<void> {
+    return id.then((tokenId) => this.#await(waiter, tokenId))
   }
 
   /** A wait that may be over at once goes on a turn later if one is due. */
@@ -178,7 +182,7 @@ export class Waitpoints {
     waiter.stored()
     if (waiter.isOpen) {
       const { ticker, slots } = this.#kernel
-      if (token.timeoutAt !== undefined) ticker.dueAt(token.timeoutAt, `token ${token.id}`)
+      if (token.timeoutAt !== undefined) ticker.dueAt(token.timeoutAt, 'token', token.id)
       if (WAIT.hasSubscribers) this.#tell(waiter, 'begin', token)
       if (!waiter.isRegistered) return
       waiter.attempt.registeredWaits += 1
@@ -259,8 +263,7 @@ export class Waitpoints {
     WAIT.publish({ phase, engine: host.owner, at, wait, attempt, run: attempt.record, tokenId, token })
   }
 
-  #follow(waiter: Waiter, done: void | Promise<void>): void {
-    if (!isPromise(done)) return
+  #follow(waiter: Waiter, done: Promise<void>): void {
     done.catch((error: unknown) => this.#failed(waiter, error))
   }
 

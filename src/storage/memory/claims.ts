@@ -36,7 +36,7 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
       started.push(start(state, { run, lease }, claim))
     }
   }
-  lease.claimed = started.map(({ id }) => id)
+  lease.claimed = started
   const { hasFullLine, nextStartAt } = lanes
   if (suspects === undefined)
     return { runs: started, ended: over, isHeldBack: hasFullLine || undefined, nextStartAt }
@@ -71,7 +71,7 @@ function inLine(suspects: Iterable<RunEntry>): readonly RunEntry[] {
 
 /** The runs that the last claim of this owner handed out and that still execute for it. */
 function handedOut({ runs }: MemoryState, lease: Lease): readonly RunRecord[] {
-  const claimed = lease.claimed.map((id) => runs.table.get(id))
+  const claimed = lease.claimed.map(({ id }) => runs.table.get(id))
   const isHeld = (run: RunEntry): boolean => run.holder === lease && run.record.status === 'EXECUTING'
   return claimed.flatMap((run) => (run !== undefined && isHeld(run) ? [run.record] : []))
 }

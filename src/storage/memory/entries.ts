@@ -121,7 +121,7 @@ export class Lease {
   isLive = true
   /** The number of its last claim, and the runs that one handed out. */
   claim = 0
-  claimed: readonly string[] = []
+  claimed: readonly RunRecord[] = []
   /** How many runs it holds. */
   runs = 0
   /** How many executed when it was lost. */

@@ -56,18 +56,25 @@ export class WaitBook {
   }
 
   dropAll(run: RunEntry): void {
-    for (const wait of itemsOf(run.waits)) this.drop(wait)
+    if (run.waits instanceof Wait) this.drop(run.waits)
+    else for (const wait of itemsOf(run.waits)) this.drop(wait)
   }
 
   /** Makes the waits for `source`, which has just been settled, ready; answers them. */
   settle(source: WaitSource, act: Act): readonly WaitRecord[] {
-    if (source.waiters === undefined) return NONE
+    const { waiters } = source
+    if (waiters === undefined) return NONE
+    // Hot: nearly all have one, for which no list is made.
+    if (waiters instanceof Wait) return [this.#makeReady(waiters, act)]
+    return itemsOf(waiters).map((wait) => this.#makeReady(wait, act))
+  }
+
+  #makeReady(wait: Wait, act: Act): WaitRecord {
+    const { run, source, owner } = wait
     const tokenId = source instanceof RunEntry ? RUN_PREFIX + source.id : source.id
-    return itemsOf(source.waiters).map((wait) => {
-      wait.ready = { tokenId, runId: wait.run.id, owner: wait.owner }
-      this.#tell(wait, act)
-      return wait.ready
-    })
+    wait.ready = { tokenId, runId: run.id, owner }
+    this.#tell(wait, act)
+    return wait.ready
   }
 
   #tell(wait: Wait, act: Act): void {
