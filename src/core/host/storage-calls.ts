@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus, StreamRecord, TokenRecord } from '../../contract/records.ts'
+import type { RunRecord, StreamRecord, TokenRecord } from '../../contract/records.ts'
 import type {
   Awaitable,
   ChunkRead,
@@ -98,21 +98,6 @@ export const AWAIT_TOKEN: RepeatableCall<TokenAwait, TokenAwaited> = {
 export const UPDATE_RUN: RepeatableCall<RunUpdate, RunUpdated | undefined> = {
   ask: (storage, request) => storage.runs.update(request),
 }
-
-/** A run that no longer stands still may have been released by the call before. */
-export const CONTINUE_RUN: typeof UPDATE_RUN = {
-  ...UPDATE_RUN,
-  again: async (storage, request) => {
-    const answer = await storage.runs.update(request)
-    if (answer !== undefined) return answer
-    const record = await storage.runs.get(request.id)
-    const isReleased = record !== undefined && !STILL.has(record.status)
-    return isReleased ? { record, ready: [] } : undefined
-  },
-}
-
-/** Statuses of a run that no `continueWith` has released. */
-const STILL: ReadonlySet<RunStatus> = new Set<RunStatus>(['PENDING_VERSION', 'CANCELED'])
 
 /** An attempt has one segment in a stream. */
 export const OPEN_STREAM: RepeatableCall<StreamOpen, StreamRecord | undefined> = {

@@ -18,13 +18,6 @@ export function announced(record: RunRecord, { owner }: Pick<Host, 'owner'>): Ru
   return { ...record, optionsJson: optionsWith(record.optionsJson, carrier) }
 }
 
-/** The options of a run, for its replay: without the trace and the batch of the run itself. */
-export function optionsOfReplay(optionsJson: string | undefined): string {
-  const { trace: _before, batchId: _batch, ...overrides } = readOverrides(optionsJson)
-  const options: RunOverrides = { ...overrides, isReplay: true }
-  return JSON.stringify(options)
-}
-
 function optionsWith(optionsJson: string | undefined, carrier: TraceCarrier): string | undefined {
   const { trace: _before, ...overrides } = readOverrides(optionsJson)
   const isStored = Object.keys(carrier).length > 0 && JSON.stringify(carrier).length <= LONGEST_CARRIER

@@ -12,7 +12,8 @@ import type { CountRunsParams, CountTokensParams, RunCounts, TokenCounts } from 
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import type { RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
-import { createdBounds, listOf } from './token-list.ts'
+import { createdBounds } from './created-bounds.ts'
+import { listOf } from './list-of.ts'
 
 const COMMON_NAMES = { period: true, from: true, to: true, atMost: true } as const
 const RUN_NAMES: OptionNames<CountRunsParams> = {

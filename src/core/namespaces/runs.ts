@@ -1,15 +1,9 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { Inserted } from '../../contract/storage.ts'
-import { chain } from '../../primitives/awaitable.ts'
-import type { MadeId } from '../../primitives/id.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
-import { WaitpointError } from '../../api/errors.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
-import { executable } from '../execution/pending-versions.ts'
-import { runNotFound } from '../../api/not-found.ts'
-import { CONTINUE_RUN, GET_RUN, INSERT_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
+import { RUN_WAITS } from '../host/storage-calls.ts'
 import {
   runId,
   type ListRunsParams,
@@ -21,21 +15,19 @@ import {
   type EngineRunsNamespace,
   type RunSubscription,
 } from '../../api/run.ts'
-import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
+import { TAG_NAMES } from '../../api/tag-filter.ts'
 import type { CountRunsParams, RunCounts } from '../../api/counts.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
 import { readRun } from '../reading/run-changes.ts'
 import { leaseOf, viewOwner } from '../reading/run-owner.ts'
 import { finalRecord } from '../reading/run-results.ts'
-import { fenceOf, leftAtEnd, liveAttempt } from '../attempt/attempt.ts'
+import { leftAtEnd, liveAttempt } from '../attempt/attempt.ts'
 import { readableValues, type Values } from '../../api/values.ts'
-import { RUN_TRIGGER } from '../diagnostics.ts'
-import { announced, optionsOfReplay } from './announced.ts'
-import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
-import { type RunSurroundings, viewRetrievedRun, viewRun } from '../views/run.ts'
+import { isFinal } from '../../contract/run-states.ts'
+import { type RunSurroundings, viewRetrievedRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
-import { checkedList, createdBounds, LIST_NAMES, listOf, pageLimit, statusesOf } from './token-list.ts'
+import { checkedList, LIST_NAMES } from './token-list.ts'
 import { TriggeredRun } from './triggered-run.ts'
 
 const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, ...TAG_NAMES, taskIdentifier: true }
@@ -55,22 +47,12 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   list(params: ListRunsParams = {}): CursorPagePromise<Run> {
-    const { host } = this.#kernel
-    const values = readableValues(this.#values)
+    const about = { params, values: readableValues(this.#values) }
     return cursorPages(
-      async ({ after, before }) => {
-        const page = await this.#kernel.read(() => {
-          const filter = {
-            status: statusesOf(params.status, RUN_STATUSES),
-            taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
-            tags: listOf(wantedTags(params), 'tags'),
-            ...createdBounds(params, host.now()),
-          }
-          const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }
-          return this.#kernel.asked(LIST_RUNS, request)
-        })
-        return { ...page, data: page.records.map((record) => viewRun(record, values)) }
-      },
+      (cursor) =>
+        this.#kernel.read(async () =>
+          (await import('./list-pages.ts')).listedRuns(this.#kernel, about, cursor),
+        ),
       () => checkedList(params, 'runs.list', FILTERS),
     )
   }
@@ -102,33 +84,17 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     return this.#about(run, async (id) => {
       const original = await readRun(this.#kernel, id)
       this.#kernel.tasks.require(original.taskId)
+      const { storeReplay } = await this.#kernel.call(() => import('./replay.ts'))
       const { record } = await storeReplay(this.#kernel, original)
       return new TriggeredRun(this.#kernel, { record, isCached: false })
     })
   }
 
   continueWith(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return this.#about(run, (id) => this.#continue(id))
-  }
-
-  async #continue(id: string): Promise<RetrievedRun<never, never>> {
-    const { host, tasks, publisher, claimer } = this.#kernel
-    const updated = await this.#kernel.call(() =>
-      chain(this.#kernel.asked(GET_RUN, id), (record) => {
-        if (record === undefined) throw runNotFound(id)
-        tasks.require(record.taskId)
-        if (record.status !== 'PENDING_VERSION')
-          throw new WaitpointError(
-            'ERR_CANNOT_CONTINUE',
-            `Cannot continue run "${id}": it is ${record.status}, not PENDING_VERSION`,
-          )
-        return this.#kernel.asked(CONTINUE_RUN, executable(record, { host, isDecided: true }))
-      }),
-    )
-    if (updated === undefined) return this.#continue(id)
-    publisher.run(updated.record)
-    claimer.poke()
-    return this.#view(updated.record)
+    return this.#about(run, async (id) => {
+      const { continueRun } = await this.#kernel.call(() => import('./continue-run.ts'))
+      return this.#view(await continueRun(this.#kernel, id))
+    })
   }
 
   explain(run: RunReference): Promise<RunExplanation> {
@@ -194,51 +160,5 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   #viewed(record: RunRecord, around?: RunSurroundings): RetrievedRun<never, never> {
     // Payload and output are of the types of the task, which the caller names.
     return viewRetrievedRun(record, around, this.#values) as RetrievedRun<never, never>
-  }
-}
-
-/** Stores a new run with the payload of another one, whether or not this engine knows its task. */
-export async function storeReplay(kernel: Kernel, original: RunRecord): Promise<Inserted<RunRecord>> {
-  const { host, claimer } = kernel
-  const inserted = await storeRun(kernel, () => {
-    const replay = replayOf(original, host.made('run'))
-    return RUN_TRIGGER.hasSubscribers ? announced(replay, host) : replay
-  })
-  claimer.poke()
-  return inserted
-}
-
-/** Stores a run that no check stands in front of. */
-export function storeRun(kernel: Kernel, create: () => RunRecord): Promise<Inserted<RunRecord>> {
-  const { host, publisher } = kernel
-  return kernel.call((attempt) => {
-    const record = create()
-    const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
-    return publisher.created(record, kernel.written(attempt, INSERT_RUN, request))
-  })
-}
-
-function replayOf(original: RunRecord, { id, createdAt }: MadeId): RunRecord {
-  const { taskId, payloadJson, tags, queue, concurrencyKey, priorityMs, optionsJson } = original
-  return {
-    id,
-    taskId,
-    status: 'QUEUED',
-    payloadJson,
-    attempt: 0,
-    policyAttempt: 0,
-    interruptions: 0,
-    epoch: 0,
-    slot: false,
-    returned: false,
-    rootId: id,
-    tags,
-    streams: [],
-    queue,
-    concurrencyKey,
-    priorityMs,
-    optionsJson: optionsOfReplay(optionsJson),
-    createdAt,
-    updatedAt: createdAt,
   }
 }

@@ -9,7 +9,8 @@ import { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { alone, Reading } from '../reading/reading.ts'
 import { nextChange } from '../reading/run-changes.ts'
-import { listOf, listTokens } from './token-list.ts'
+import { listOf } from './list-of.ts'
+import { listTokens } from './token-list.ts'
 
 const NAMES: OptionNames<SubscribeToTokensParams> = { ...TAG_NAMES, limit: true }
 const TOPIC = 'tokens'

@@ -1,0 +1,86 @@
+import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
+import type { TokenFilter } from '../../contract/storage.ts'
+import { requireName, requireWhole, show } from '../../primitives/require.ts'
+import type { Cursor, LoadedPage } from '../../api/cursor-page.ts'
+import { wantedTags } from '../../api/tag-filter.ts'
+import type { ReadValues } from '../../api/values.ts'
+import { LIST_RUNS, LIST_TOKENS } from '../host/storage-calls.ts'
+import type { Kernel } from '../kernel.ts'
+import type { ListRunsParams, Run } from '../../api/run.ts'
+import type { ListTokensParams, Token } from '../../api/token.ts'
+import { viewRun } from '../views/run.ts'
+import { viewToken } from '../views/token.ts'
+import { createdBounds } from './created-bounds.ts'
+import { listOf } from './list-of.ts'
+
+const DEFAULT_LIMIT = 25
+const MOST_A_PAGE = 100
+
+/** A page of `runs.list`. */
+export async function listedRuns(
+  kernel: Kernel,
+  { params, values }: { readonly params: ListRunsParams; readonly values: ReadValues },
+  { after, before }: Cursor,
+): Promise<LoadedPage<Run>> {
+  const filter = {
+    status: statusesOf(params.status, RUN_STATUSES),
+    taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
+    tags: listOf(wantedTags(params), 'tags'),
+    ...createdBounds(params, kernel.host.now()),
+  }
+  const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }
+  const page = await kernel.asked(LIST_RUNS, request)
+  return { ...page, data: page.records.map((record) => viewRun(record, values)) }
+}
+
+/** A page of `wait.listTokens`. */
+export async function listedTokens(
+  kernel: Kernel,
+  params: ListTokensParams,
+  { after, before }: Cursor,
+): Promise<LoadedPage<Token>> {
+  const { host, publisher, credentials } = kernel
+  const now = host.now()
+  const limit = pageLimit(params.limit)
+  const filter = tokenFilter(params, now)
+  const page = await kernel.asked(LIST_TOKENS, { filter, page: { limit, after, before }, now })
+  for (const record of page.settled) publisher.token(record)
+  return { ...page, data: page.records.map((record) => viewToken(record, credentials)) }
+}
+
+function tokenFilter(params: ListTokensParams, now: number): TokenFilter {
+  const { idempotencyKey } = params
+  return {
+    kind: 'MANUAL',
+    status: statusesOf(params.status, TOKEN_STATUSES),
+    tags: listOf(wantedTags(params), 'tags'),
+    key:
+      idempotencyKey === undefined
+        ? undefined
+        : { scope: 'tokens', value: requireName(idempotencyKey, 'idempotencyKey') },
+    ...createdBounds(params, now),
+  }
+}
+
+/**
+ * The statuses asked for.
+ *
+ * @throws RangeError for what is no status.
+ */
+function statusesOf<Status extends string>(
+  asked: Status | readonly Status[] | undefined,
+  known: readonly Status[],
+): readonly Status[] | undefined {
+  const statuses = listOf(asked, 'status')
+  for (const status of statuses ?? []) {
+    if (!known.includes(status))
+      throw new RangeError(`Cannot list by status ${show(status)}: use ${known.join(', ')}`)
+  }
+  return statuses
+}
+
+/** The size of a page, checked. */
+function pageLimit(limit: number = DEFAULT_LIMIT): number {
+  requireWhole(limit, 'limit', { from: 1, to: MOST_A_PAGE })
+  return limit
+}
