@@ -54,11 +54,7 @@ async function loadPage<Item>(load: Load<Item>, cursor: Cursor): Promise<CursorP
 }
 
 function noPage(which: string): Promise<never> {
-  return Promise.reject(
-    new RangeError(
-      `Cannot get the ${which} page: there is none; ask has${which[0]?.toUpperCase()}${which.slice(1)}Page() first`,
-    ),
-  )
+  return Promise.reject(new RangeError(`Cannot get the ${which} page: there is none`))
 }
 
 async function* walk<Item>(first: Promise<CursorPage<Item>>): AsyncGenerator<Item> {

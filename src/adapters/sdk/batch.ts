@@ -11,7 +11,6 @@ import type {
 import { type RequestOptions, takingRequests } from './request-options.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions } from './trigger-options.ts'
 import { batchTrigger, batchTriggerAndWait, type ItemById, keptBatch, allItems } from './triggering.ts'
-import { hostedOnly } from './hosted-only.ts'
 import { hostedRuns } from './runs.ts'
 import { unchecked } from './unchecked.ts'
 import type { Untyped } from './untyped.ts'
@@ -133,13 +132,7 @@ export const batch: HostedBatch = /* @__PURE__ */ takingRequests<HostedBatch>(
       return { id, runs: runs as ResultsByTask<Tasks> }
     },
     retrieve: async (batchId) => {
-      const kept = keptBatch(batchId)
-      if (kept === undefined)
-        throw hostedOnly(
-          `batch.retrieve("${batchId}")`,
-          'it knows the last thousand batches that were triggered in this process',
-        )
-      const { runs: ids, idempotencyKey } = kept
+      const { runs: ids, idempotencyKey } = keptBatch(batchId, `batch.retrieve("${batchId}")`)
       const runs = await Promise.all(ids.map(async (id) => hostedRuns.retrieve(id)))
       const isCompleted = runs.every((run) => run.isCompleted)
       // Runs that idempotency keys have found are older.

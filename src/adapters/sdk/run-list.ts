@@ -66,12 +66,7 @@ function engineParams(params: HostedListRunsParams, isNone: boolean): ListRunsPa
 
 /** The runs of a batch, newest first, read when the first page is. */
 async function runsIn(batch: string, params: ListRunsParams): Promise<readonly Run[]> {
-  const { runs: ids } = keptBatch(batch) ?? {}
-  if (ids === undefined)
-    throw hostedOnly(
-      `runs.list({ batch: "${batch}" })`,
-      'it knows the last thousand batches that were triggered in this process',
-    )
+  const { runs: ids } = keptBatch(batch, `runs.list({ batch: "${batch}" })`)
   const found: Run[] = []
   const members = new Set(ids)
   const [oldest = ''] = ids.toSorted()

@@ -53,10 +53,7 @@ export const query: {
     requestOptions?: object,
   ): Promise<{ format: 'json'; results: Row[] }>
   readonly dashboards: Untyped
-} = /* @__PURE__ */ serviceOnly(
-  'query',
-  'use runs.list, or ask the database that the engine stores its runs in',
-)
+} = /* @__PURE__ */ serviceOnly('query', 'use runs.list, or ask the database of the engine')
 
 /** Options of `query.execute`. */
 export interface QueryOptions {
@@ -112,7 +109,7 @@ export type SessionOutputChannel<_Out = unknown> = Untyped
 /** `TriggerClient`. */
 export const TriggerClient: ServiceCall = /* @__PURE__ */ serviceOnly(
   'TriggerClient',
-  'use tasks, runs, batch and the others as they are imported, or createClient of waitpoint/client for another process',
+  'use tasks, runs and the others as they are imported, or createClient of waitpoint/client',
 )
 export type TriggerClient = Untyped
 

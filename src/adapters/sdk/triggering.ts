@@ -276,9 +276,15 @@ export interface TriggeredBatch {
 const batches = new Map<string, TriggeredBatch>()
 const MOST_BATCHES = 1_000
 
-/** A batch that was triggered in this process, among the last thousand. */
-export function keptBatch(id: string): TriggeredBatch | undefined {
-  return batches.get(id)
+/**
+ * A batch that was triggered in this process, among the last thousand. `call` asks for it.
+ *
+ * @throws WaitpointError `ERR_HOSTED_ONLY` for any other.
+ */
+export function keptBatch(id: string, call: string): TriggeredBatch {
+  const kept = batches.get(id)
+  if (kept !== undefined) return kept
+  throw hostedOnly(call, 'it knows the last thousand batches that were triggered in this process')
 }
 
 function keepBatch<Id extends string, Payload, Output>(

@@ -21,13 +21,12 @@ export interface Usage {
   measure<Result>(work: () => Promise<Result>): Promise<{ result: Result; compute: ComputeUsage }>
 }
 
+const took = (durationMs: number): ComputeUsage => ({ costInCents: 0, durationMs })
+
 /** `usage`. */
 export const usage: Usage = {
   getCurrent: () => ({
-    compute: {
-      attempt: { costInCents: 0, durationMs: 0 },
-      total: { costInCents: 0, durationMs: 0 },
-    },
+    compute: { attempt: took(0), total: took(0) },
     baseCostInCents: 0,
     totalCostInCents: 0,
   }),
@@ -35,6 +34,6 @@ export const usage: Usage = {
     const clock = plainClock()
     const startedAt = clock.now()
     const result = await work()
-    return { result, compute: { costInCents: 0, durationMs: clock.now() - startedAt } }
+    return { result, compute: took(clock.now() - startedAt) }
   },
 }
