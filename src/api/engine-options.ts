@@ -180,7 +180,6 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
     leaseMs = 30_000,
     storageWaitMs = 60_000,
     retention = {},
-    streams = {},
     codec,
     retry,
   } = options
@@ -211,7 +210,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
     isolationMs,
     leaseMs,
     storageWaitMs,
-    ...readStreamOptions(streams),
+    ...readStreamOptions(options.streams),
   }
 }
 
@@ -223,7 +222,7 @@ function checkRetention(retention: RetentionOptions): void {
   if (maxBytes !== undefined) requireWhole(maxBytes, 'retention.maxBytes', { from: 0 })
 }
 
-function readStreamOptions(streams: StreamOptions): Required<StreamOptions> {
+function readStreamOptions(streams: StreamOptions = {}): Required<StreamOptions> {
   requireOptions(streams, 'streams', STREAM_NAMES)
   const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = streams
   requireWhole(historyChunks, 'streams.historyChunks', { from: 1 })

@@ -42,7 +42,7 @@ export function seeFile(path: string): SeenFile {
 }
 
 /** A copy of a file and its log as of one instant, while others write them. */
-export function copyFile(path: string, copy: string): void {
+function copyFile(path: string, copy: string): void {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const before = stateOf(path)
     for (const end of ['', '-wal']) {
