@@ -12,9 +12,9 @@ describe('WAITPOINT_STORAGE', () => {
   ])('%s: the default storage answers later: %s', async (kind, isAsync) => {
     vi.stubEnv('WAITPOINT_STORAGE', kind)
     await using t = await createTestEngine()
-    const listing = t.engine.runs.list()
+    const creating = t.engine.wait.createToken()
     expect(t.clock.timeline().includes('\n  call ')).toBe(isAsync)
-    await listing
+    await creating
   })
 
   it('says what was used also when a test runner ends its worker', async () => {
