@@ -99,8 +99,8 @@ export interface EngineOptions {
    */
   readonly maxInterruptions?: number
   /**
-   * How long at most a run that its process has died with again and again keeps others of this engine from executing, so that it executes
-   * alone; at least 100. Others are then served for as long before it does so again.
+   * How long at most a run that its process has died with again and again keeps others from executing here, at least 100. Others are then
+   * served for as long.
    *
    * @default `600_000`
    */
