@@ -31,7 +31,8 @@ export const suspectLaws: readonly Law[] = [
       await s.tick('engine-c', 0, { leaseUntil: s.at(50) })
       await s.startParked('parked', 't', 'engine-c')
       await s.start('alone', { interruptions: 1 }, 'engine-c')
-      await die(s, { one: 1, other: 1 })
+      await die(s, { one: 1, other: 2 })
+      // The one that has ended takes no place in the group.
       const most = { maxInterruptions: 1 }
       same('the claim', await claimed(s, most), { ...ALL, ids: ['one', 'other', 'alone CRASHED'] })
       like('one of them', await s.storage.runs.get('one'), { status: 'EXECUTING', interruptions: 2 })
@@ -107,6 +108,7 @@ export const suspectLaws: readonly Law[] = [
       same('a trial', await claimed(s, trial), { ...LEFT, ids: ['many'] })
       const due = { isHeldBack: false, isTrialDue: true }
       same('a claim', await claimed(s, usual), { ...due, ids: ['few', 'queued'] })
+      same('a claim when no other is left', await claimed(s, usual), { ...due, ids: [] })
       same('a claim of another task', (await claimed(s, { ...usual, taskIds: ['other'] })).isTrialDue, false)
       same('the next trial', await claimed(s, trial), { ...ALL, ids: ['more'] })
       same('the last one', await claimed(s, trial), { ...ALL, ids: [] })
