@@ -181,7 +181,8 @@ export class TemplateStorage implements Storage {
       const runs: RunRecord[] = []
       const left = new Set<string>()
       let { suspects = 0 } = claim
-      let [isHeldBack, isTrialDue] = [false, false]
+      let isHeldBack = false
+      let isTrialDue = false
       // The deaths in a row of a run that is executed alone.
       const trialAt = Math.max(4, claim.maxInterruptions)
       while (runs.length < claim.limit) {
@@ -190,7 +191,7 @@ export class TemplateStorage implements Storage {
         if (run === undefined) break
         const interruptions = deathsOf(run)
         const diedAlone = this.#db.leases.get(run.owner)?.executing === 1
-        const isCrashed = isSuspect(run) && interruptions > claim.maxInterruptions && diedAlone
+        const isCrashed = interruptions > claim.maxInterruptions && diedAlone
         const isTried = isSuspect(run) && interruptions >= trialAt
         const isFull = isSuspect(run) && suspects >= 2 ** (trialAt - interruptions)
         if (!isCrashed && (claim.isTrial === true ? !isTried : isTried || isFull)) {
@@ -199,7 +200,8 @@ export class TemplateStorage implements Storage {
           else if (isSuspect(run)) isHeldBack = true
           continue
         }
-        if (isSuspect(run) && !isCrashed) suspects += 1
+        // Runs that are none come after all suspects.
+        if (!isCrashed) suspects += 1
         // A new epoch, so that a slow attempt does not mistake this end for its own.
         const epoch = run.epoch + 1
         if (run.returned) ended.push(this.#finish(run, { change: { status: 'COMPLETED', epoch }, by, now }))
@@ -732,9 +734,9 @@ function deathsOf({ status, owner, interruptions }: RunRecord): number {
   return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
 }
 
-/** Of a run without a living owner. */
+/** Of a run without a living owner, which executed with its slot if it has one. */
 function isSuspect(run: RunRecord): boolean {
-  return run.status === 'EXECUTING' && run.slot && !run.returned && deathsOf(run) > 0
+  return run.slot && deathsOf(run) > 0
 }
 
 function isFinal({ status }: Pick<RunRecord, 'status'>): boolean {

@@ -162,12 +162,7 @@ export class Claimer {
     // A claim that is refused for want of a lease may arrive once more when it is there. The tick that takes it pokes.
     if (host.isClosing || !ticker.hasLease || tasks.ids.length === 0) return
     const before = this.#state
-    const limit =
-      before.kind !== 'idle'
-        ? before.limit
-        : this.#trials?.ask() === true
-          ? 1
-          : Math.min(slots.roomToClaim, CLAIM_LIMIT)
+    const limit = before.kind === 'idle' ? this.#nextLimit() : before.limit
     const lost = before.kind === 'idle' ? this.#newRuns.takeLost() : before.lost
     if (before.kind === 'asking' || (limit === 0 && lost.length === 0)) {
       // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.
@@ -208,6 +203,10 @@ export class Claimer {
 
   #follow(asking: Asking, done: Promise<void>): void {
     done.catch((error: unknown) => this.#failed(asking, error))
+  }
+
+  #nextLimit(): number {
+    return this.#trials?.ask() === true ? 1 : Math.min(this.#kernel.slots.roomToClaim, CLAIM_LIMIT)
   }
 
   #failed(asking: Asking, error: unknown): void {

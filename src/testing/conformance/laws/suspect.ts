@@ -111,10 +111,10 @@ export const suspectLaws: readonly Law[] = [
       same('a claim when no other is left', await claimed(s, usual), { ...due, ids: [] })
       same('a claim of another task', (await claimed(s, { ...usual, taskIds: ['other'] })).isTrialDue, false)
       same('the next trial', await claimed(s, trial), { ...ALL, ids: ['more'] })
+      await s.insertRun('beside')
       same('the last one', await claimed(s, trial), { ...ALL, ids: [] })
       await s.tick('engine-c', 100, { leaseUntil: s.at(200) })
       await s.insertRun('again', { interruptions: 3 })
-      await s.insertRun('beside')
       await s.claim({ by: 'engine-c', now: 100 })
       const few = { maxInterruptions: 1, now: 200 }
       same('with a small maxInterruptions', await claimed(s, few), { ...due, ids: ['beside'] })
