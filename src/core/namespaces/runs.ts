@@ -27,6 +27,11 @@ import { readableValues, type Values } from '../../api/values.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { type RunSurroundings, viewRetrievedRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
+import { continueRun } from './continue-run.ts'
+import { listedRuns } from './list-pages.ts'
+import { storeReplay } from './replay.ts'
+import { rescheduleRun } from './reschedule.ts'
+import { tagRun } from './tag-run.ts'
 import { checkedList, LIST_NAMES } from './token-list.ts'
 import { TriggeredRun } from './triggered-run.ts'
 
@@ -49,10 +54,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   list(params: ListRunsParams = {}): CursorPagePromise<Run> {
     const about = { params, values: readableValues(this.#values) }
     return cursorPages(
-      (cursor) =>
-        this.#kernel.read(async () =>
-          (await import('./list-pages.ts')).listedRuns(this.#kernel, about, cursor),
-        ),
+      (cursor) => this.#kernel.read(() => listedRuns(this.#kernel, about, cursor)),
       () => checkedList(params, 'runs.list', FILTERS),
     )
   }
@@ -84,7 +86,6 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     return this.#about(run, async (id) => {
       const original = await readRun(this.#kernel, id)
       this.#kernel.tasks.require(original.taskId)
-      const { storeReplay } = await this.#kernel.call(() => import('./replay.ts'))
       const { record } = await storeReplay(this.#kernel, original)
       return new TriggeredRun(this.#kernel, { record, isCached: false })
     })
@@ -92,7 +93,6 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
 
   continueWith(run: RunReference): Promise<RetrievedRun<never, never>> {
     return this.#about(run, async (id) => {
-      const { continueRun } = await this.#kernel.call(() => import('./continue-run.ts'))
       return this.#view(await continueRun(this.#kernel, id))
     })
   }
@@ -111,12 +111,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
-    return this.#about(run, (id) =>
-      this.#kernel.call(async () => {
-        const { rescheduleRun } = await import('./reschedule.ts')
-        return this.#view(await rescheduleRun(this.#kernel, id, options))
-      }),
-    )
+    return this.#about(run, async (id) => this.#view(await rescheduleRun(this.#kernel, id, options)))
   }
 
   resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {
@@ -124,12 +119,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {
-    return this.#about(run, (id) =>
-      this.#kernel.call(async () => {
-        const { tagRun } = await import('./tag-run.ts')
-        return (await tagRun(this.#kernel, id, { added: tags })).tags
-      }),
-    )
+    return this.#about(run, async (id) => (await tagRun(this.#kernel, id, { added: tags })).tags)
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {
