@@ -80,9 +80,11 @@ export abstract class Door {
 
   /** An answer for code outside of runs, which may call on and on; those for runs have their turn in `outage`. */
   #inTurn<T>(answer: Awaitable<T>): Awaitable<T> {
-    if (isPromise(answer)) this.breath.tookLong()
+    const isLate = isPromise(answer)
+    if (isLate) this.breath.tookLong()
     const turn = this.breath.turn()
-    return turn === undefined ? answer : afterTurn(turn, () => answer)
+    if (turn === undefined) return answer
+    return isLate ? afterTurn(turn, () => answer) : turn.then(() => answer)
   }
 
   /** The attempt of this engine the caller runs in, if any. Code that outlives its run is outside of it. */

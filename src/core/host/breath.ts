@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../contract/storage.ts'
-import { createDeferred } from '../../primitives/deferred.ts'
+import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { Host } from './host.ts'
 
@@ -7,6 +7,14 @@ import type { Host } from './host.ts'
 const LOOK_EVERY = 16
 /** As many callers go on in one turn of the event loop. */
 const MOST_AT_ONCE = 256
+
+/** Answers that are handed over in one turn. */
+interface Slice extends Deferred<void> {
+  /** Of the runs among their callers. */
+  readonly attempts: Attempt[]
+  /** Places. */
+  left: number
+}
 
 /**
  * Lets the rest of the process have its turns of the event loop during much work. A call is served at once. When work has kept the
@@ -17,7 +25,7 @@ export class Breath {
   readonly #host: Pick<Host, 'clock' | 'afterTurn' | 'isClosed'>
   readonly #atOnce: number
   /** In the order they came. */
-  #line: (() => void)[] = []
+  #line: Slice[] = []
   /** So many steps are left until the clock is asked. */
   #left = LOOK_EVERY
 
@@ -56,20 +64,23 @@ export class Breath {
   /** As `turn()`, after a chunk: to append many of them at one instant is no endless loop. */
   turnOfChunk(attempt?: Attempt, runId?: string): Promise<void> | undefined {
     if (this.#line.length === 0 && !this.isDue(runId)) return undefined
-    const { promise, resolve } = createDeferred<void>()
+    const slice = this.#slice()
+    slice.left -= 1
     if (attempt !== undefined) {
       attempt.heldAnswers += 1
-      void attempt.asked(promise)
+      slice.attempts.push(attempt)
+      void attempt.asked(slice.promise)
     }
-    const goOn = (): void => {
-      if (attempt !== undefined) {
-        attempt.heldAnswers -= 1
-        attempt.hasGoneOn = true
-      }
-      resolve()
-    }
-    if (this.#line.push(goOn) === 1) this.#plan()
-    return promise
+    return slice.promise
+  }
+
+  /** Where the next answer stands: one promise for all that are handed over in a turn, as a crowd has thousands. */
+  #slice(): Slice {
+    const last = this.#line.at(-1)
+    if (last !== undefined && last.left > 0) return last
+    const slice = { ...createDeferred<void>(), attempts: [], left: this.#atOnce }
+    if (this.#line.push(slice) === 1) this.#plan()
+    return slice
   }
 
   /** Resolves when a piece of work that takes long by itself may be done; `undefined`: at once. */
@@ -93,7 +104,12 @@ export class Breath {
 
   #plan(): void {
     this.#host.afterTurn('answers that wait for a turn', () => {
-      for (const goOn of this.#line.splice(0, this.#atOnce)) goOn()
+      const slice = this.#line.shift()
+      for (const attempt of slice?.attempts ?? []) {
+        attempt.heldAnswers -= 1
+        attempt.hasGoneOn = true
+      }
+      slice?.resolve()
       if (this.#line.length > 0) this.#plan()
     })
   }
