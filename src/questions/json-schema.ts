@@ -1,0 +1,217 @@
+import { format, type OutputUnit, Validator } from '@cfworker/json-schema'
+import { isPart, type Kind, KEYWORDS, KINDS, NAMES, type Part } from './keywords.ts'
+import { type ReadPattern, readPattern } from './pattern.ts'
+
+const MOST_BYTES = 64 * 1_024
+const MOST_DEPTH = 32
+/** Values of a list that are to be all different: each is compared with each. */
+const MOST_UNIQUE = 256
+/** For one answer. A unit takes about a microsecond: one part of a schema is held against one part of an answer. */
+const MOST_WORK = 20_000
+const STEPS_OF_UNIT = 200
+const MOST_ISSUES = 20
+
+/** What is wrong with an answer, and where. */
+export interface AnswerIssue {
+  /** The members and places that lead there, such as `['items', 0, 'name']`; empty for the answer itself. */
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** A JSON Schema that is none, or by which answers cannot be checked in a bounded time. */
+export class SchemaRefused extends Error {}
+
+/** The check of one answer takes too long. */
+class TooMuch extends Error {}
+
+/**
+ * Checks answers by a JSON Schema (draft 2020-12): in a bounded time, whatever both are, and without making code of the schema.
+ * What is refused is on docs/ask-a-person.md.
+ */
+export class JsonSchemaCheck {
+  readonly #validator: Validator
+  readonly #patterns: ReadPattern[] = []
+  readonly #prepared = new Set<unknown>()
+  readonly #references = new Set<string>()
+  #left = Infinity
+
+  /** @throws {SchemaRefused} */
+  constructor(schema: unknown) {
+    const text = isPart(schema) ? JSON.stringify(schema) : undefined
+    if (text === undefined) throw new SchemaRefused('the schema is no JSON Schema')
+    if (new TextEncoder().encode(text).length > MOST_BYTES)
+      throw new SchemaRefused('the schema is longer than 64 kB')
+    const root = JSON.parse(text) as Part
+    this.#prepare(root, 0)
+    for (const reference of this.#references) {
+      if (!this.#prepared.has(partAt(root, reference)))
+        throw new SchemaRefused(`"$ref" of the schema leads to no part of it: ${reference}`)
+    }
+    this.#validator = new Validator(root, '2020-12', false)
+  }
+
+  /** What is wrong with an answer; nothing if it fits. */
+  issues(answer: unknown): readonly AnswerIssue[] {
+    this.#left = MOST_WORK
+    tryPattern = (place, answered) => this.#tryPattern(place, answered)
+    try {
+      const { valid, errors } = this.#validator.validate(answer)
+      return valid ? [] : told(errors)
+    } catch (error) {
+      // A schema that refers to itself without an end, in a part that this answer has reached, ends the stack.
+      if (error instanceof TooMuch || error instanceof RangeError)
+        return [{ path: [], message: 'is too large to be checked' }]
+      // The library writes the names of members as those of an address.
+      if (error instanceof URIError) return [{ path: [], message: 'has a name that is no text' }]
+      throw error
+    } finally {
+      tryPattern = undefined
+    }
+  }
+
+  #tryPattern(place: number, text: string): boolean {
+    const { expression, degree } = this.#patterns[place] as ReadPattern
+    this.#spend(text.length ** degree / STEPS_OF_UNIT)
+    return expression.test(text)
+  }
+
+  #spend(work: number): void {
+    this.#left -= work
+    if (this.#left < 0) throw new TooMuch()
+  }
+
+  /** Makes a schema one whose work is counted, in place, and refuses what is none. */
+  #prepare(schema: unknown, depth: number): void {
+    this.#prepared.add(schema)
+    if (typeof schema === 'boolean') return
+    if (!isPart(schema)) throw new SchemaRefused('a part of the schema is no JSON Schema')
+    if (depth > MOST_DEPTH) throw new SchemaRefused(`the schema is deeper than ${String(MOST_DEPTH)}`)
+    for (const [keyword, value] of Object.entries(schema)) {
+      const kind = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : undefined
+      if (kind === 'refused') throw new SchemaRefused(`"${keyword}" of JSON Schema is not supported`)
+      if (kind !== undefined && !KINDS[kind](value))
+        throw new SchemaRefused(`"${keyword}" of the schema is not ${NAMES[kind]}`)
+      for (const part of partsOf(kind, value)) this.#prepare(part, depth + 1)
+    }
+    if (typeof schema['$ref'] === 'string') this.#references.add(schema['$ref'])
+    this.#preparePatterns(schema)
+    this.#count(schema)
+  }
+
+  #preparePatterns(schema: Part): void {
+    const { pattern, patternProperties } = schema
+    for (const name of Object.keys(patternProperties ?? {})) {
+      if (read(name).degree > 1) throw new SchemaRefused(`the pattern of properties ${name} can run away`)
+    }
+    if (typeof pattern === 'string') {
+      delete schema['pattern']
+      schema['format'] = patternFormat(this.#patterns.push(read(pattern)) - 1)
+    } else if (!FORMATS.has(schema['format'] as string)) delete schema['format']
+  }
+
+  /** The library reads `$ref` of a part once for each time that it holds it against something. */
+  #count(schema: Part): void {
+    const { $ref, enum: values, required, uniqueItems, maxItems } = schema
+    const most = uniqueItems === true ? (maxItems as number | undefined) : 0
+    if (most === undefined || most > MOST_UNIQUE)
+      throw new SchemaRefused(`"uniqueItems" needs "maxItems" of at most ${String(MOST_UNIQUE)}`)
+    const texts = [values, required].map((list) => (list as readonly unknown[] | undefined)?.length ?? 0)
+    const work = 1 + texts.reduce((sum, count) => sum + count / 10, 0) + most ** 2 / STEPS_OF_UNIT
+    Object.defineProperty(schema, '$ref', {
+      enumerable: $ref !== undefined,
+      get: () => {
+        this.#spend(work)
+        return $ref
+      },
+    })
+  }
+}
+
+/** That of the check that is at work: the library knows formats by names of all schemas. */
+let tryPattern: ((place: number, text: string) => boolean) | undefined
+const PATTERN = 'pattern '
+
+function patternFormat(place: number): string {
+  const name = `${PATTERN}${String(place)}`
+  format[name] ??= (text) => tryPattern?.(place, text) ?? true
+  return name
+}
+
+function read(pattern: string): ReadPattern {
+  try {
+    return readPattern(pattern)
+  } catch (error) {
+    throw new SchemaRefused(`"pattern" of the schema ${(error as Error).message}`)
+  }
+}
+
+/** Formats that are checked; others say something to people and forms. */
+const FORMATS: ReadonlySet<string> = new Set([
+  'date',
+  'date-time',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'time',
+  'uri',
+  'uuid',
+])
+
+function partsOf(kind: Kind | undefined, value: unknown): readonly unknown[] {
+  if (kind === 'schema') return [value]
+  if (kind === 'schemas') return value as readonly unknown[]
+  return kind === 'schema map' ? Object.values(value as Part) : []
+}
+
+/** What a reference leads to: a part of the schema itself, by its place. */
+function partAt(root: Part, reference: string): unknown {
+  const [start, ...names] = reference.split('/')
+  return names.reduce<unknown>(
+    (part, name) => {
+      const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
+      return typeof part === 'object' && part !== null && Object.hasOwn(part, key)
+        ? (part as Part)[key]
+        : undefined
+    },
+    start === '#' ? root : undefined,
+  )
+}
+
+/** The innermost reasons, one for each place. */
+function told(errors: readonly OutputUnit[]): readonly AnswerIssue[] {
+  const inner = errors.filter(({ keyword }) => !OUTER.has(keyword))
+  const issues = new Map<string, AnswerIssue>()
+  for (const { instanceLocation, keyword, error } of inner.length === 0 ? errors : inner) {
+    if (issues.has(instanceLocation) || issues.size === MOST_ISSUES) continue
+    const isPattern = keyword === 'format' && error.includes(`"${PATTERN}`)
+    const message = isPattern ? 'String does not match pattern.' : error
+    issues.set(instanceLocation, { path: pathOf(instanceLocation), message })
+  }
+  return [...issues.values()]
+}
+
+/** Keywords that say only that a part below them does not fit. */
+const OUTER: ReadonlySet<string> = new Set([
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'items',
+  'prefixItems',
+  'dependentSchemas',
+  'propertyNames',
+  'if',
+])
+
+function pathOf(location: string): readonly (string | number)[] {
+  return location
+    .split('/')
+    .slice(1)
+    .map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((name) => (/^(?:0|[1-9]\d*)$/.test(name) ? Number(name) : name))
+}

@@ -1,0 +1,89 @@
+import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexpp'
+import { getFirstConsumedChar, toCache } from 'regexp-ast-analysis'
+import { analyse } from 'scslre'
+
+const MOST_CHARACTERS = 1_000
+/** A repetition of at most so many times cannot make a pattern run away by itself. */
+const FEW = 10
+/** One whose steps grow faster is of use for a dozen characters only. */
+const MOST_DEGREE = 3
+const FLAGS = 'u'
+
+/** A `pattern` of a JSON Schema, read. */
+export interface ReadPattern {
+  readonly expression: RegExp
+  /** With which power of the length of a text its steps can grow. */
+  readonly degree: number
+}
+
+/**
+ * Reads a `pattern`. One that can run away is refused, as it would take years for forty characters: loops in which one text can
+ * be read in two ways.
+ *
+ * @throws {Error} It is no regular expression, too long, or can run away; the message says which.
+ */
+export function readPattern(pattern: string): ReadPattern {
+  if (pattern.length > MOST_CHARACTERS) throw new Error('is a pattern of more than 1,000 characters')
+  let expression: RegExp
+  try {
+    expression = new RegExp(pattern, FLAGS)
+  } catch (error) {
+    throw new Error(`is no pattern: ${(error as Error).message}`, { cause: error })
+  }
+  const degree = degreeOf(pattern)
+  if (degree === undefined || degree > MOST_DEGREE)
+    throw new Error(`is a pattern that can run away: ${pattern}`)
+  return { expression, degree }
+}
+
+/** With which power of a text's length its steps can grow; `undefined`: exponentially, or too hard to tell. */
+function degreeOf(pattern: string): number | undefined {
+  try {
+    const widened = new RegExp(widen(pattern), FLAGS)
+    if (hasLikeAlternatives(parsed(widened.source))) return undefined
+    const { reports } = analyse(widened)
+    return reports.some(({ exponential }) => exponential) ? undefined : 1 + reports.length
+  } catch {
+    return undefined
+  }
+}
+
+/** Many times, as the analysis takes it, is without an end. */
+function widen(pattern: string): string {
+  let widened = pattern
+  const quantifiers = quantifiersOf(parsed(pattern)).filter(({ max }) => max >= FEW && max !== Infinity)
+  // The last one first, so that the places of the others stay.
+  for (const { min, greedy, element, end } of quantifiers.sort((one, other) => other.end - one.end)) {
+    widened = `${widened.slice(0, element.end)}{${String(Math.min(min, FEW))},}${greedy ? '' : '?'}${widened.slice(end)}`
+  }
+  return widened
+}
+
+/** Whether something is repeated of which two alternatives can begin with one character: `(a|aa)+`. */
+function hasLikeAlternatives(pattern: AST.Pattern): boolean {
+  const cache = toCache({ unicode: true })
+  return quantifiersOf(pattern).some(({ max, element }) => {
+    if (max < FEW) return false
+    let isLike = false
+    const look = ({ alternatives }: { readonly alternatives: readonly AST.Alternative[] }): void => {
+      const firsts = alternatives.map((each) => getFirstConsumedChar(each, 'ltr', cache))
+      isLike ||= firsts.some(
+        (first, place) =>
+          (first.empty && alternatives.length > 1) ||
+          firsts.slice(place + 1).some((other) => !first.char.isDisjointWith(other.char)),
+      )
+    }
+    visitRegExpAST(element, { onGroupEnter: look, onCapturingGroupEnter: look })
+    return isLike
+  })
+}
+
+function quantifiersOf(node: AST.Node): AST.Quantifier[] {
+  const found: AST.Quantifier[] = []
+  visitRegExpAST(node, { onQuantifierEnter: (quantifier) => void found.push(quantifier) })
+  return found
+}
+
+function parsed(source: string): AST.Pattern {
+  return new RegExpParser().parsePattern(source, 0, source.length, { unicode: true })
+}

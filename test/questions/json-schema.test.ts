@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { JsonSchemaCheck, SchemaRefused } from '../../src/questions/json-schema.ts'
+
+const issuesOf = (schema: unknown, answer: unknown): readonly unknown[] =>
+  new JsonSchemaCheck(schema).issues(answer).map(({ path, message }) => [path.join('.'), message])
+
+describe('an answer by a JSON Schema', () => {
+  const schema = z.toJSONSchema(
+    z.object({
+      decision: z.enum(['approve', 'reject']),
+      note: z.string().max(5).optional(),
+      mail: z.email(),
+      rows: z.array(z.object({ count: z.int().min(1) })),
+    }),
+  )
+  const fits = { decision: 'approve', mail: 'ann@example.com', rows: [{ count: 1 }] }
+
+  it('fits', () => {
+    expect(issuesOf(schema, fits)).toEqual([])
+  })
+
+  it.each([
+    ['no object', 1, ['']],
+    ['a member that is missing', { ...fits, decision: undefined }, ['']],
+    ['another value than those of an enum', { ...fits, decision: 'maybe' }, ['decision']],
+    ['a text that is too long', { ...fits, note: 'too long' }, ['note']],
+    ['a text that a pattern refuses', { ...fits, mail: 'ann' }, ['mail']],
+    ['a member of an item', { ...fits, rows: [{ count: 1 }, { count: 0 }] }, ['rows.1.count']],
+    ['a member of no schema', { ...fits, more: 1 }, ['more']],
+    ['several', { ...fits, mail: 'ann', rows: [{}] }, ['mail', 'rows.0']],
+  ])('does not fit with %s, and the issue says where', (_, answer, paths) => {
+    const issues = new JsonSchemaCheck(schema).issues(JSON.parse(JSON.stringify(answer)))
+    expect(issues.map(({ path }) => path.join('.'))).toEqual(paths)
+  })
+
+  it('says that a pattern refused a text, whatever its format', () => {
+    const dated = { type: 'string', format: 'date', pattern: '^x' }
+    expect(issuesOf(dated, 'y')).toEqual([['', 'String does not match pattern.']])
+    expect(issuesOf(dated, 'x')).toEqual([])
+  })
+
+  it('checks the formats that it knows, and takes others as a hint to forms', () => {
+    expect(issuesOf({ format: 'date' }, '2026-02-30')).toHaveLength(1)
+    expect(issuesOf({ format: 'url' }, 'no')).toEqual([])
+  })
+
+  it('follows references, also those to itself', () => {
+    const tree = {
+      type: 'object',
+      properties: { next: { $ref: '#' }, name: { $ref: '#/$defs/a~1b' } },
+      $defs: { 'a/b': { type: 'string' } },
+    }
+    expect(issuesOf(tree, { next: { next: { name: 1 } } })).toEqual([
+      ['next.next.name', 'Instance type "number" is invalid. Expected "string".'],
+    ])
+  })
+
+  it('keeps patterns of two schemas apart', () => {
+    const [first, second] = ['^a', '^b'].map((pattern) => new JsonSchemaCheck({ pattern }))
+    expect(first?.issues('a')).toEqual([])
+    expect(second?.issues('a')).toHaveLength(1)
+    expect(first?.issues('b')).toHaveLength(1)
+  })
+
+  it('has names of every kind', () => {
+    const hostile: unknown = JSON.parse('{"__proto__":1,"a/b~c%20#é":1,"\\ud800":1}')
+    expect(issuesOf({ additionalProperties: { type: 'number' } }, hostile)).toEqual([
+      ['', 'has a name that is no text'],
+    ])
+    const strict = { additionalProperties: { type: 'string' } }
+    const [issue] = new JsonSchemaCheck(strict).issues(JSON.parse('{"a/b~c%20#é":1}'))
+    expect(issue?.path).toEqual(['a/b~c%20#é'])
+    expect(new JsonSchemaCheck(strict).issues(JSON.parse('{"__proto__":1}'))).toHaveLength(1)
+  })
+})
+
+describe('a schema is refused', () => {
+  it.each<[string, unknown]>([
+    ['is no object', 'text'],
+    ['is a list', []],
+    ['has a part that is no schema', { properties: { a: 1 } }],
+    ['has an unknown type', { type: 'date' }],
+    ['has a keyword of another kind', { maxLength: '5' }],
+    ['has a pattern that can run away', { properties: { a: { pattern: '^(a+)+$' } } }],
+    ['has such a pattern for names', { patternProperties: { '\\s+$': {} } }],
+    ['has a pattern that is none', { pattern: '(' }],
+    ['compares too many values', { type: 'array', uniqueItems: true }],
+    ['refers to another document', { $ref: 'https://example.com/schema' }],
+    ['refers to nothing', { $ref: '#/$defs/a' }],
+    ['refers to what is no schema', { default: { pattern: '(a+)+$' }, $ref: '#/default' }],
+    ['names a part', { $anchor: 'a' }],
+    ['has an address', { $id: 'https://example.com/schema' }],
+    ['is larger than 64 kB', { description: 'x'.repeat(64 * 1_024) }],
+    ['is too deep', Array.from({ length: 99 }).reduce((items: unknown) => ({ items }), {})],
+  ])('that %s', (_, schema) => {
+    expect(() => new JsonSchemaCheck(schema)).toThrow(SchemaRefused)
+  })
+})
+
+describe('a check ends', () => {
+  const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+  const both = { anyOf: [{ items: { $ref: '#' } }, { items: { $ref: '#' } }], type: 'array' }
+
+  it.each<[string, unknown, unknown]>([
+    ['a reference to itself', { $ref: '#' }, 1],
+    ['a reference that doubles', both, nested(60)],
+    ['a list of many', { items: { type: 'string' } }, Array.from({ length: 20_000 }).fill('')],
+    [
+      'many against a long enum',
+      { items: { enum: Array.from({ length: 2_000 }, (_, at) => at) } },
+      Array.from({ length: 1_000 }).fill(-1),
+    ],
+    ['a text of millions', { pattern: '^[^@]+@[^@]+$' }, 'a'.repeat(5_000_000)],
+    [
+      'a pattern whose steps grow with the square',
+      { pattern: '^[^@]+@[^@]+\\.[^@]+$' },
+      `a@${'.'.repeat(3_000)}@`,
+    ],
+    ['a pattern that looks from each place', { pattern: '\\s+$' }, ' '.repeat(100_000) + 'x'],
+  ])('also for %s', (_, schema, answer) => {
+    expect(issuesOf(schema, answer)).toEqual([['', 'is too large to be checked']])
+  })
+})
