@@ -13,6 +13,7 @@ import type { EnginePorts } from './host/host.ts'
 import { Host } from './host/host.ts'
 import { STORED_VALUES, type Values } from '../api/values.ts'
 import { type ClassOf, Kernel } from './kernel.ts'
+import { ACCESS_TOKENS, QUEUES, TIMELINE } from './namespaces/late-calls.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
 import { EngineQueue } from './namespaces/queue-handle.ts'
@@ -195,11 +196,9 @@ function namespacesOf(kernel: Kernel, classOf: ClassOf): OwnNamespaces {
     streams: new EngineStreams(kernel),
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
     queue: (name) => new EngineQueue((call) => kernel.call(() => call(kernel)), name),
-    queues: () => kernel.read(async () => (await import('./namespaces/queues.ts')).listQueues(kernel)),
+    queues: () => kernel.read(() => QUEUES.use(({ listQueues }) => listQueues(kernel))),
     createAccessToken: (grant, options) =>
-      kernel.call(async () =>
-        (await import('./namespaces/access-token.ts')).signAccessToken(kernel, grant, options),
-      ),
+      kernel.call(() => ACCESS_TOKENS.use(({ signAccessToken }) => signAccessToken(kernel, grant, options))),
     schedules: new EngineSchedules(kernel, (id, run) => valued.tasks.store(id, run)),
   }
   if (values === STORED_VALUES) return namespaces
@@ -308,7 +307,7 @@ class TaskEngine implements Engine, WithInside {
   }
 
   async timeline(options: TimelineOptions = {}): Promise<readonly TimelineEntry[]> {
-    return (await import('./reading/timeline.ts')).timeline(this.#kernel, options)
+    return TIMELINE.use(({ timeline }) => timeline(this.#kernel, options))
   }
 
   close(options: CloseOptions = {}): Promise<void> {

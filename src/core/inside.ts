@@ -34,6 +34,7 @@ import { Breath } from './host/breath.ts'
 import type { Credentials } from './host/credentials.ts'
 import type { EnginePorts, Host } from './host/host.ts'
 import type { Kernel } from './kernel.ts'
+import { COUNTS } from './namespaces/late-calls.ts'
 import { newRun } from './namespaces/new-run.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
 import { type AddedTags, tagRun } from './namespaces/tag-run.ts'
@@ -227,10 +228,8 @@ function runsOf(kernel: Kernel): InsideRuns {
     inTurn: (runId, change) => kernel.runTurns.take(runId, change),
     replaceMetadata: (attempt, change) => replaceMetadata(kernel, ownAttempt(attempt), change),
     addTags: (runId, tags) => tagRun(kernel, runId, tags),
-    async count(filter, atMost) {
-      const { COUNT_RUNS } = await import('./namespaces/counts.ts')
-      return kernel.read(() => kernel.asked(COUNT_RUNS, { filter, atMost }))
-    },
+    count: (filter, atMost) =>
+      kernel.read(() => COUNTS.use(({ COUNT_RUNS }) => kernel.asked(COUNT_RUNS, { filter, atMost }))),
     log: (runId) => kernel.logs.ofRun(runId),
     trigger: (taskId, { payload, options, queue }) => {
       const definition = standIn(taskId, queue)

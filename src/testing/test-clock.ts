@@ -1,5 +1,6 @@
 import { bareTestClock, type TestClock, type BareTestClockOptions } from '../clock/test.ts'
 import { requireObject } from '../primitives/require.ts'
+import { loadAll } from '../core/all-loaded.ts'
 import { callingAttempt } from '../core/inside.ts'
 import { captureOrigin } from './witness/origin.ts'
 import { statements } from './storages/statements.ts'
@@ -22,6 +23,7 @@ export type TestClockOptions = Omit<BareTestClockOptions, 'currentRun' | 'captur
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
   requireObject(options, 'the options of testClock')
+  loadAll()
   return bareTestClock({ ...options, currentRun, captureOrigin, io: statements })
 }
 

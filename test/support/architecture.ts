@@ -1,6 +1,7 @@
+import { posix } from 'node:path'
 import ts from 'typescript'
 import { ambientUses } from './ambient.ts'
-import { type ImportedName, type Module, parse } from './modules.ts'
+import { descendants, type ImportedName, type Module, parse } from './modules.ts'
 
 /** The layers below `src`, and which others each may import, besides packages and itself. */
 export const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -59,6 +60,8 @@ const SEEN_BESIDES: Readonly<Record<string, readonly string[]>> = {
 /** Layers that stand beside the engine: of its rooms they see what `src/index.ts` exports, and the inner door. */
 const BESIDE_ENGINE: readonly string[] = ['http', 'console', 'testing', 'cli']
 const INNER_DOOR = 'src/core/inside.ts'
+/** Has all of `src/core` there that is loaded late. */
+const ALL_LOADED = 'src/core/all-loaded.ts'
 
 /**
  * The rooms of a layer, folders and files alike, from the ground floor up: each may import only those before it. Every
@@ -114,6 +117,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'create-engine',
     'observed',
     'inside',
+    'all-loaded',
   ],
   'src/client': ['namespaces', 'connection', 'wire', 'following', 'calls', 'client'],
   'src/http': [
@@ -283,6 +287,7 @@ export function violations(sources: ReadonlyMap<string, string>): string[] {
     ...innerReaches(modules),
     ...namesOfStorages(modules),
     ...hiddenParts(modules),
+    ...lateImports(modules),
     ...repeatedNames(modules),
     ...browserLoads(modules),
     ...cycles(modules),
@@ -306,6 +311,34 @@ function hiddenParts(modules: readonly Module[]): string[] {
       .filter(({ name, members }) => name.text.endsWith('Kernel') || !members.every(namesAType))
       .map(({ name }) => `${path}: ${name.text} hides parts of the engine: name their classes`)
   })
+}
+
+/** Virtual time must not wait for a file: what an engine imports when it is called is a `Late`, and there from the beginning in tests. */
+function lateImports(modules: readonly Module[]): string[] {
+  const provided = new Set(
+    modules.find(({ path }) => path === ALL_LOADED)?.imports.map(({ target }) => target),
+  )
+  return modules
+    .filter(({ layer }) => layer === 'core')
+    .flatMap(({ path, file }) =>
+      descendants(file)
+        .filter((node) => ts.isCallExpression(node))
+        .filter(({ expression }) => expression.kind === ts.SyntaxKind.ImportKeyword)
+        .flatMap((call) => {
+          const said = `${path}: ${call.getText(file)}`
+          if (!isLate(call)) return [`${said} is no new Late(() => import(…))`]
+          const [given] = call.arguments
+          const specifier = given !== undefined && ts.isStringLiteral(given) ? given.text : ''
+          if (!specifier.startsWith('.')) return []
+          const target = posix.join(posix.dirname(path), specifier)
+          return provided.has(target) ? [] : [`${said} is not in ${ALL_LOADED}`]
+        }),
+    )
+}
+
+function isLate({ parent }: ts.CallExpression): boolean {
+  const made = ts.isArrowFunction(parent) ? parent.parent : parent
+  return ts.isNewExpression(made) && made.expression.getText() === 'Late'
 }
 
 function namesAType(member: ts.TypeElement): boolean {
@@ -401,7 +434,7 @@ function innerReaches(modules: readonly Module[]): string[] {
       .filter(({ target }) => !named.has(target))
       .map(({ target }) => ({ target, name: '*' }))
     for (const { target = '', name } of [...imported, ...whole]) {
-      if (!target.startsWith('src/core/') || target === INNER_DOOR) continue
+      if (!target.startsWith('src/core/') || target === INNER_DOOR || target === ALL_LOADED) continue
       if (exported.has(`${target} ${name}`)) continue
       const pair = `${path}: reaches past ${INNER_DOOR} into ${target}`
       pairs.set(pair, (pairs.get(pair) ?? new Set()).add(name))

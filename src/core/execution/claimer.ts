@@ -3,8 +3,10 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, NewRunClaim, RunClaim, RunClaimed, RunInserted } from '../../contract/storage.ts'
 import { isPromise, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
+import { Late } from '../../primitives/late.ts'
 import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 import { type ClaimParts, type LostRuns, NewRuns } from './new-runs.ts'
+import type * as trials from './trials.ts'
 import type { Trials, TrialSettings } from './trials.ts'
 
 const CLAIM_LIMIT = 256
@@ -12,6 +14,9 @@ const CLAIM_LIMIT = 256
 const RATE = 'the rate of a queue'
 const SETTLED = Promise.resolve()
 const NONE: readonly never[] = []
+
+/** Once a run is due to be executed alone, which is rare. */
+export const TRIALS: Late<typeof trials> = /* @__PURE__ */ new Late(() => import('./trials.ts'))
 
 export interface ClaimSettings extends TrialSettings {
   /** An engine that does not hear of storage for so long has lost its runs to others. */
@@ -51,9 +56,7 @@ export class Claimer {
   readonly #settings: ClaimSettings
   readonly #claimedRuns: ClaimedRuns
   readonly #newRuns: NewRuns
-  /** Once a run is due to be executed alone, which is rare. */
   #trials: Trials | undefined
-  #areTrialsLoading = false
   readonly #claimOnce = (): void => {
     const { host } = this.#kernel
     if (host.isTurnDue) {
@@ -260,21 +263,15 @@ export class Claimer {
   }
 
   #loadTrials(): void {
-    if (this.#trials !== undefined || this.#areTrialsLoading) return
-    this.#areTrialsLoading = true
-    const { host, events } = this.#kernel
-    const release = host.clock.hold?.({ kind: 'call', id: 'the trial of a run' })
-    const load = async (): Promise<void> => {
-      try {
-        const { Trials: Loaded } = await import('./trials.ts')
-        this.#trials = new Loaded(this.#kernel, this.#settings, () => this.poke())
-      } finally {
-        this.#areTrialsLoading = false
-        release?.()
-      }
+    const made = (module: typeof trials): void => {
+      this.#trials ??= new module.Trials(this.#kernel, this.#settings, () => this.poke())
       this.poke()
     }
-    unawaited(load, (error) => events.error(error))
+    if (this.#trials === undefined)
+      unawaited(
+        () => TRIALS.use(made),
+        (error) => this.#kernel.events.error(error),
+      )
   }
 
   /** Claims again at the instant at which a rate lets a run start. Until then the process waits for it, as for a delayed run. */

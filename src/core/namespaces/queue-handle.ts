@@ -1,25 +1,26 @@
 import { MOST_QUEUE_LIMIT } from '../../contract/queue-limits.ts'
-import type { QueueChange } from '../../contract/storage.ts'
+import type { Awaitable, QueueChange } from '../../contract/storage.ts'
 import { requireName, requireWhole } from '../../primitives/require.ts'
 import { type QueueHandle, type QueueRateOptions, readRate, type RetrievedQueue } from '../../api/queue.ts'
 import type { Kernel } from '../kernel.ts'
+import { QUEUES } from './late-calls.ts'
 
 /** A queue of an engine. The code of its calls is loaded with the first one. */
 export class EngineQueue implements QueueHandle {
-  readonly #ask: <T>(call: (kernel: Kernel) => Promise<T>) => Promise<T>
+  readonly #ask: <T>(call: (kernel: Kernel) => Awaitable<T>) => Promise<T>
   readonly name: string
 
   /**
    * @param ask Makes a call of the engine, or refuses it.
    * @throws TypeError for a name that cannot be used.
    */
-  constructor(ask: <T>(call: (kernel: Kernel) => Promise<T>) => Promise<T>, name: string) {
+  constructor(ask: <T>(call: (kernel: Kernel) => Awaitable<T>) => Promise<T>, name: string) {
     this.#ask = ask
     this.name = requireName(name, 'the name of a queue')
   }
 
   retrieve(): Promise<RetrievedQueue> {
-    return this.#ask(async (kernel) => (await import('./queues.ts')).retrieveQueue(kernel, this.name))
+    return this.#ask((kernel) => QUEUES.use(({ retrieveQueue }) => retrieveQueue(kernel, this.name)))
   }
 
   pause(): Promise<RetrievedQueue> {
@@ -50,9 +51,9 @@ export class EngineQueue implements QueueHandle {
   }
 
   #change(read: () => Pick<QueueChange, 'isPaused' | 'limit' | 'rate'>): Promise<RetrievedQueue> {
-    return this.#ask(async (kernel) => {
+    return this.#ask((kernel) => {
       const change = read()
-      return (await import('./queues.ts')).changeQueue(kernel, this.name, change)
+      return QUEUES.use(({ changeQueue }) => changeQueue(kernel, this.name, change))
     })
   }
 }

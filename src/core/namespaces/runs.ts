@@ -28,6 +28,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import { type RunSurroundings, viewRetrievedRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
 import { continueRun } from './continue-run.ts'
+import { COUNTS, EXPLANATION, KEY_RESET } from './late-calls.ts'
 import { listedRuns } from './list-pages.ts'
 import { storeReplay } from './replay.ts'
 import { rescheduleRun } from './reschedule.ts'
@@ -100,14 +101,12 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   explain(run: RunReference): Promise<RunExplanation> {
     return this.#about(run, async (id) => {
       const record = await readRun(this.#kernel, id)
-      return this.#kernel.read(async () =>
-        (await import('../reading/explanation.ts')).explainRun(this.#kernel, record),
-      )
+      return this.#kernel.read(() => EXPLANATION.use(({ explainRun }) => explainRun(this.#kernel, record)))
     })
   }
 
   counts(params: CountRunsParams = {}): Promise<RunCounts> {
-    return this.#kernel.read(async () => (await import('./counts.ts')).countRuns(this.#kernel, params))
+    return this.#kernel.read(() => COUNTS.use(({ countRuns }) => countRuns(this.#kernel, params)))
   }
 
   reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
@@ -115,7 +114,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {
-    return this.#kernel.call(async () => (await import('./reset-key.ts')).resetKey(this.#kernel, taskId, key))
+    return this.#kernel.call(() => KEY_RESET.use(({ resetKey }) => resetKey(this.#kernel, taskId, key)))
   }
 
   addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {

@@ -16,6 +16,7 @@ import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/
 import type { CountTokensParams, TokenCounts } from '../../api/counts.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
+import { COUNTS } from './late-calls.ts'
 import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt, Settlement } from '../attempt/attempt.ts'
@@ -259,7 +260,7 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   countTokens(params: CountTokensParams = {}): Promise<TokenCounts> {
-    return this.#kernel.read(async () => (await import('./counts.ts')).countTokens(this.#kernel, params))
+    return this.#kernel.read(() => COUNTS.use(({ countTokens }) => countTokens(this.#kernel, params)))
   }
 
   subscribeToTokens(params: SubscribeToTokensParams = {}): AsyncIterable<readonly Token[]> {

@@ -4,18 +4,23 @@ import type {
   SchedulesNamespace,
   TaskSchedule,
 } from '../../api/schedule.ts'
+import { Late } from '../../primitives/late.ts'
 import { unawaited } from '../../primitives/awaitable.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import type { Kernel } from '../kernel.ts'
+import type * as scheduleBook from './schedule-book.ts'
 import type { ScheduleBook } from './schedule-book.ts'
 import type { StoreScheduled } from './schedule-timer.ts'
+
+export const SCHEDULE_BOOK: Late<typeof scheduleBook> = /* @__PURE__ */ new Late(
+  () => import('./schedule-book.ts'),
+)
 
 /** The schedules of an engine. Their code is loaded when a task has one, or when a caller asks for them. */
 export class EngineSchedules implements SchedulesNamespace {
   readonly #kernel: Kernel
   readonly #store: StoreScheduled
-  #loading: Promise<ScheduleBook> | undefined
-  #loaded: ScheduleBook | undefined
+  #book: ScheduleBook | undefined
 
   constructor(kernel: Kernel, store: StoreScheduled) {
     this.#kernel = kernel
@@ -24,11 +29,11 @@ export class EngineSchedules implements SchedulesNamespace {
 
   /** Called when an engine that executes opens: from then on runs are triggered. */
   start(): Awaitable<void> {
-    return this.#kernel.tasks.scheduled.length === 0 ? undefined : this.#load().then((book) => book.start())
+    return this.#kernel.tasks.scheduled.length === 0 ? undefined : this.#use((book) => book.start())
   }
 
   stop(): void {
-    this.#loaded?.stop()
+    this.#book?.stop()
   }
 
   /** Other engines may have changed some. */
@@ -39,7 +44,7 @@ export class EngineSchedules implements SchedulesNamespace {
       events.error(error)
       ticker.answerLost('schedules')
     }
-    unawaited(() => this.#loaded?.look(), failed)
+    unawaited(() => this.#book?.look(), failed)
   }
 
   list(): Promise<readonly TaskSchedule[]> {
@@ -71,12 +76,12 @@ export class EngineSchedules implements SchedulesNamespace {
   }
 
   #ask<Answer>(question: (book: ScheduleBook) => Promise<Answer>, isReader?: boolean): Promise<Answer> {
-    return this.#kernel.call(() => this.#load().then(question), isReader)
+    return this.#kernel.call(() => this.#use(question), isReader)
   }
 
-  #load(): Promise<ScheduleBook> {
-    return (this.#loading ??= import('./schedule-book.ts').then(
-      ({ ScheduleBook: Book }) => (this.#loaded = new Book(this.#kernel, this.#store)),
-    ))
+  #use<Answer>(call: (book: ScheduleBook) => Awaitable<Answer>): Awaitable<Answer> {
+    return SCHEDULE_BOOK.use(({ ScheduleBook: Book }) =>
+      call((this.#book ??= new Book(this.#kernel, this.#store))),
+    )
   }
 }

@@ -9,6 +9,7 @@ import {
   type Storage,
   type StorageOperation,
 } from '../../contract/storage.ts'
+import { loadAll } from '../../core/all-loaded.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { AnyTask } from '../../api/run.ts'
 import { callingAttempt, createObservedEngine, inside } from '../../core/inside.ts'
@@ -107,6 +108,7 @@ export class World {
   #violation: { readonly error: unknown } | undefined
 
   constructor(options: WorldOptions, record: ScheduleRecord) {
+    loadAll()
     this.#options = options
     this.#record = record
     const watchers = invariants(this.names, (taskId) => this.#maxAttempts(taskId))

@@ -5,6 +5,7 @@ import type { AnyTask } from '../../api/run.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
 import { type TaskDefinition, TaskRegistry, validatePayload } from '../../api/task-definition.ts'
+import { loadAll } from '../../core/all-loaded.ts'
 import { task } from '../../core/ambient/define-task.ts'
 import { createObservedEngine, mismatchOf } from '../../core/inside.ts'
 import { fromJson } from '../../api/serialize.ts'
@@ -94,6 +95,7 @@ export class RunCheck {
       clock: stoppedClock(this.#now),
       random: seededRandom(`check of ${record.id}`),
     }
+    loadAll()
     const engine = createObservedEngine(ports, { tasks: this.#tasks, ...this.#codec })
     let mismatch: unknown
     engine.on('error', ({ error, runId }) => {
