@@ -17,7 +17,7 @@ const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
 
 /** Every status a run can have. */
 // The keys of the table are statuses.
-export const RUN_STATUSES: readonly RunStatus[] = Object.keys(IS_FINAL) as RunStatus[]
+export const RUN_STATUSES: readonly RunStatus[] = /* @__PURE__ */ Object.keys(IS_FINAL) as RunStatus[]
 
 /** Every status a token can have. */
 export const TOKEN_STATUSES: readonly TokenStatus[] = ['WAITING', 'COMPLETED', 'TIMED_OUT']
@@ -34,7 +34,9 @@ export function isFinal(status: RunStatus): status is EndStatus {
 }
 
 /** The statuses of a run that has not ended. An update from outside expects one of them. */
-export const LIVE_STATUSES: readonly RunStatus[] = RUN_STATUSES.filter((status) => !isFinal(status))
+export const LIVE_STATUSES: readonly RunStatus[] = /* @__PURE__ */ RUN_STATUSES.filter(
+  (status) => !isFinal(status),
+)
 
 /** The statuses of a run whose function is being called. */
 export const ACTIVE_STATUSES: readonly RunStatus[] = ['EXECUTING', 'WAITING']

@@ -40,7 +40,7 @@ interface Recent extends GivenAnswer {
 const MOST_TOLD = 16
 /** So many answers that come at once wait for a turn of their own. More of them are handed over together. */
 const MOST_HELD = 32
-const SETTLED = Promise.resolve()
+const SETTLED = /* @__PURE__ */ Promise.resolve()
 
 /**
  * The order in which an attempt gets its answers. An attempt that is executed again gets those that it finds as before: one

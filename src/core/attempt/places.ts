@@ -1,6 +1,6 @@
 import type { CallCounts } from '../../contract/question-keys.ts'
 
-const SETTLED = Promise.resolve()
+const SETTLED = /* @__PURE__ */ Promise.resolve()
 
 /**
  * A point in the flow of an attempt, carried by the async context: the path of engine calls that led here. A call moves

@@ -101,21 +101,16 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
  * makes is a plain one. `await` and `then` both ask for it, and nothing else tells of an `await`.
  */
 class WaiterPromise<Result, Output> extends Promise<Result> implements Unwrappable<Result, Output> {
-  static {
-    const constructor = {
-      get(this: WaiterPromise<unknown, unknown>): PromiseConstructor {
-        this.#waiter.awaited()
-        return Promise
-      },
-    }
-    Reflect.defineProperty(this.prototype, 'constructor', constructor)
-  }
-
   readonly #waiter: Waiter<Result, Output>
 
   constructor(waiter: Waiter<Result, Output>, executor: ConstructorParameters<typeof Promise<Result>>[0]) {
     super(executor)
     this.#waiter = waiter
+  }
+
+  override get ['constructor'](): PromiseConstructor {
+    this.#waiter.awaited()
+    return Promise
   }
 
   unwrap(): Promise<Output> {
