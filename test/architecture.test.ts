@@ -257,15 +257,15 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     'reaches past src/core/inside.ts into src/core/engine.ts: *',
   ],
   [
-    'an import() of the engine is a Late',
+    'an import() of the engine is a late()',
     'src/core/a.ts',
     `export const a = () => import('./engine.ts')`,
-    "import('./engine.ts') is no new Late",
+    "import('./engine.ts') is no late",
   ],
   [
     'what is loaded late is there in tests',
     'src/core/a.ts',
-    `export const a = new Late(() => import('./engine.ts'))`,
+    `export const a = late(() => import('./engine.ts'))`,
     'is not in src/core/all-loaded.ts',
   ],
   ['a name that says its folder again', 'src/core/waits/wait-key.ts', `export const a = 1`, '"waits" again'],

@@ -1,13 +1,30 @@
-import * as trials from './execution/trials.ts'
+import { Trials } from './execution/trials.ts'
 import { TRIALS } from './execution/claimer.ts'
-import * as explanation from './reading/explanation.ts'
-import * as timeline from './reading/timeline.ts'
-import * as accessToken from './namespaces/access-token.ts'
-import * as counts from './namespaces/counts.ts'
-import * as queues from './namespaces/queues.ts'
-import * as keyReset from './namespaces/reset-key.ts'
-import { ACCESS_TOKENS, COUNTS, EXPLANATION, KEY_RESET, QUEUES, TIMELINE } from './namespaces/late-calls.ts'
-import * as scheduleBook from './schedules/schedule-book.ts'
+import { explainRun } from './reading/explanation.ts'
+import { timeline } from './reading/timeline.ts'
+import { signAccessToken } from './namespaces/access-token.ts'
+import { continueRun } from './namespaces/continue-run.ts'
+import { COUNT_RUNS, countRuns, countTokens } from './namespaces/counts.ts'
+import { listedRuns, listedTokens } from './namespaces/list-pages.ts'
+import { listQueues, retrieveQueue, changeQueue } from './namespaces/queues.ts'
+import { QUEUES } from './namespaces/queue-handle.ts'
+import { storeReplay, storeRun } from './namespaces/replay.ts'
+import { rescheduleRun } from './namespaces/reschedule.ts'
+import { resetKey } from './namespaces/reset-key.ts'
+import { tagRun } from './namespaces/tag-run.ts'
+import {
+  ACCESS_TOKENS,
+  COUNTS,
+  EXPLANATION,
+  KEY_RESET,
+  LISTS,
+  RELEASE,
+  REPLAY,
+  RESCHEDULE,
+  TAGS,
+  TIMELINE,
+} from './namespaces/late-calls.ts'
+import { ScheduleBook } from './schedules/schedule-book.ts'
 import { SCHEDULE_BOOK } from './schedules/schedules.ts'
 
 /**
@@ -15,12 +32,17 @@ import { SCHEDULE_BOOK } from './schedules/schedules.ts'
  * the first execution of an explored schedule unlike the second.
  */
 export function loadAll(): void {
-  TRIALS.provide(trials)
-  SCHEDULE_BOOK.provide(scheduleBook)
-  EXPLANATION.provide(explanation)
-  TIMELINE.provide(timeline)
-  ACCESS_TOKENS.provide(accessToken)
-  COUNTS.provide(counts)
-  QUEUES.provide(queues)
-  KEY_RESET.provide(keyReset)
+  TRIALS.provide({ Trials })
+  SCHEDULE_BOOK.provide({ ScheduleBook })
+  EXPLANATION.provide({ explainRun })
+  TIMELINE.provide({ timeline })
+  ACCESS_TOKENS.provide({ signAccessToken })
+  RELEASE.provide({ continueRun })
+  COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })
+  LISTS.provide({ listedRuns, listedTokens })
+  QUEUES.provide({ listQueues, retrieveQueue, changeQueue })
+  REPLAY.provide({ storeReplay, storeRun })
+  RESCHEDULE.provide({ rescheduleRun })
+  KEY_RESET.provide({ resetKey })
+  TAGS.provide({ tagRun })
 }

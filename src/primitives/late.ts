@@ -1,5 +1,13 @@
 import { chain } from './awaitable.ts'
 
+/** A module that is loaded when it is first used. */
+export interface Late<Module> {
+  /** Calls the module: at once if it is loaded, else when it is. A failure to load it is the caller's, and the next call tries again. */
+  use<T>(call: (module: Module) => T | Promise<T>): T | Promise<T>
+  /** Says that it is loaded: for code that has imported it. */
+  provide(module: Module): void
+}
+
 /**
  * A module that few programs need, loaded when it is first used: each import costs every program its start.
  *
@@ -9,29 +17,16 @@ import { chain } from './awaitable.ts'
  *
  * @example
  * ```ts
- * const CRON = new Late(() => import('croner'))
+ * const CRON = late(() => import('croner'))
  * const next = await CRON.use(({ Cron }) => new Cron('0 9 * * *').nextRun())
  * ```
  */
-export class Late<Module extends object> {
-  readonly #load: () => Promise<Module>
-  #module: Module | undefined
-
-  constructor(load: () => Promise<Module>) {
-    this.#load = load
-  }
-
-  /** Calls the module: at once if it is loaded, else when it is. A failure to load it is the caller's, and the next call tries again. */
-  use<T>(call: (module: Module) => T | Promise<T>): T | Promise<T> {
-    return chain(this.#module ?? this.#loaded(), call)
-  }
-
-  /** Makes the module one that is loaded, for code that has imported it. */
-  provide(module: Module): void {
-    this.#module = module
-  }
-
-  async #loaded(): Promise<Module> {
-    return (this.#module = await this.#load())
+export function late<Module extends object>(load: () => Promise<Module>): Late<Module> {
+  let loaded: Module | undefined
+  return {
+    use: (call) => chain(loaded ?? load().then((module) => (loaded = module)), call),
+    provide(module) {
+      loaded = module
+    },
   }
 }

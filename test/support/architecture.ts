@@ -326,7 +326,7 @@ function lateImports(modules: readonly Module[]): string[] {
         .filter(({ expression }) => expression.kind === ts.SyntaxKind.ImportKeyword)
         .flatMap((call) => {
           const said = `${path}: ${call.getText(file)}`
-          if (!isLate(call)) return [`${said} is no new Late(() => import(…))`]
+          if (!isLate(call)) return [`${said} is no late(() => import(…))`]
           const [given] = call.arguments
           const specifier = given !== undefined && ts.isStringLiteral(given) ? given.text : ''
           if (!specifier.startsWith('.')) return []
@@ -338,7 +338,7 @@ function lateImports(modules: readonly Module[]): string[] {
 
 function isLate({ parent }: ts.CallExpression): boolean {
   const made = ts.isArrowFunction(parent) ? parent.parent : parent
-  return ts.isNewExpression(made) && made.expression.getText() === 'Late'
+  return ts.isCallExpression(made) && made.expression.getText() === 'late'
 }
 
 function namesAType(member: ts.TypeElement): boolean {

@@ -3,7 +3,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, NewRunClaim, RunClaim, RunClaimed, RunInserted } from '../../contract/storage.ts'
 import { isPromise, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
-import { Late } from '../../primitives/late.ts'
+import { type Late, late } from '../../primitives/late.ts'
 import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 import { type ClaimParts, type LostRuns, NewRuns } from './new-runs.ts'
 import type * as trials from './trials.ts'
@@ -16,7 +16,7 @@ const SETTLED = Promise.resolve()
 const NONE: readonly never[] = []
 
 /** Once a run is due to be executed alone, which is rare. */
-export const TRIALS: Late<typeof trials> = /* @__PURE__ */ new Late(() => import('./trials.ts'))
+export const TRIALS: Late<typeof trials> = /* @__PURE__ */ late(() => import('./trials.ts'))
 
 export interface ClaimSettings extends TrialSettings {
   /** An engine that does not hear of storage for so long has lost its runs to others. */

@@ -1,9 +1,13 @@
 import { MOST_QUEUE_LIMIT } from '../../contract/queue-limits.ts'
 import type { Awaitable, QueueChange } from '../../contract/storage.ts'
+import { type Late, late } from '../../primitives/late.ts'
 import { requireName, requireWhole } from '../../primitives/require.ts'
 import { type QueueHandle, type QueueRateOptions, readRate, type RetrievedQueue } from '../../api/queue.ts'
 import type { Kernel } from '../kernel.ts'
-import { QUEUES } from './late-calls.ts'
+import type * as queues from './queues.ts'
+
+/** The calls of queues, and the list of them. */
+export const QUEUES: Late<typeof queues> = /* @__PURE__ */ late(() => import('./queues.ts'))
 
 /** A queue of an engine. The code of its calls is loaded with the first one. */
 export class EngineQueue implements QueueHandle {

@@ -4,7 +4,7 @@ import type {
   SchedulesNamespace,
   TaskSchedule,
 } from '../../api/schedule.ts'
-import { Late } from '../../primitives/late.ts'
+import { type Late, late } from '../../primitives/late.ts'
 import { unawaited } from '../../primitives/awaitable.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import type { Kernel } from '../kernel.ts'
@@ -12,7 +12,7 @@ import type * as scheduleBook from './schedule-book.ts'
 import type { ScheduleBook } from './schedule-book.ts'
 import type { StoreScheduled } from './schedule-timer.ts'
 
-export const SCHEDULE_BOOK: Late<typeof scheduleBook> = /* @__PURE__ */ new Late(
+export const SCHEDULE_BOOK: Late<typeof scheduleBook> = /* @__PURE__ */ late(
   () => import('./schedule-book.ts'),
 )
 

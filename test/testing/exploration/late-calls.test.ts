@@ -42,6 +42,13 @@ it('waits for no file: the first execution of a schedule, which is the first cal
       await engine.timeline()
       await engine.createAccessToken({ trigger: 'poison' })
       await engine.runs.explain(run)
+      await engine.runs.list()
+      await engine.wait.listTokens()
+      await engine.runs.addTags(ticks, 'tag')
+      await engine.runs.replay(run)
+      const later = await engine.trigger(poison, undefined, { delay: '1d' })
+      await engine.runs.reschedule(later, { delay: '2d' })
+      await expect(engine.runs.continueWith(later)).rejects.toThrow('Cannot continue')
       await engine.runs.cancel(ticks)
     },
     { tasks: [ticking, poison, daily], maxInterruptions: 0, maxDeviations: 0 },
