@@ -99,7 +99,7 @@ export class ThreeEngines {
       await this.#stage.storage.leave({ owner, now: this.#stage.now })
   }
 
-  readonly #commands: Readonly<Record<CommandName, (command: Command) => Promise<void>>> = {
+  readonly #commands: Readonly<Record<CommandName, (command: Command) => Promise<unknown>>> = {
     insertRun: (command) => this.#insertRun(command),
     insertToken: (command) => this.#insertToken(command),
     claim: (command) => this.#claim(command),
@@ -157,7 +157,7 @@ export class ThreeEngines {
     release: (command) => this.#release(command),
     listRuns: (command) => this.#lists.runs(command),
     listTokens: async (command) => {
-      await this.#tick(command)
+      await this.#settleDue(command)
       await this.#lists.tokens(command)
     },
     openStream: (command) => this.#streams.open(command),
@@ -265,7 +265,13 @@ export class ThreeEngines {
     })
   }
 
-  async #tick({ owner, option }: Command): Promise<void> {
+  /** Leaves nothing due: the tick of an engine that has lost its lease settles nothing, but that of its next name does. */
+  async #settleDue(command: Command): Promise<void> {
+    while (!(await this.#tick(command)));
+  }
+
+  /** Whether the engine had its lease still. */
+  async #tick({ owner, option }: Command): Promise<boolean> {
     const name = this.#owner(owner)
     if (!this.#opened.has(name)) await this.#stage.storage.open()
     this.#opened.add(name)
@@ -287,9 +293,12 @@ export class ThreeEngines {
         nextLease: nextLease?.at,
       }
     })
-    if ((answer as { readonly alive: boolean }).alive) return
-    this.#lost.push(name)
-    this.#owners[owner] = `${name}'`
+    const { alive } = answer as { readonly alive: boolean }
+    if (!alive) {
+      this.#lost.push(name)
+      this.#owners[owner] = `${name}'`
+    }
+    return alive
   }
 
   async #await(command: Command): Promise<void> {
