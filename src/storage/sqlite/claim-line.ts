@@ -101,7 +101,7 @@ export class ClaimLine {
     }
   }
 
-  /** The next one, which takes its slot with it; `wanted` says how many more will be asked for at most. */
+  /** The next one, which takes its slot with it and is counted if it starts; `wanted` says how many more will be asked for at most. */
   next(wanted: number): Candidate | undefined {
     for (;;) {
       let best: TaskLine | undefined
@@ -110,7 +110,7 @@ export class ClaimLine {
         if (task.candidates.length > 0 && (best === undefined || isBefore(task, best))) best = task
       }
       const next = best?.candidates.shift()
-      if (next === undefined) return undefined
+      if (next === undefined || (this.#claim.isTrial === true && next.line >= 0)) return undefined
       if (this.#takesSlot(next)) return next
     }
   }

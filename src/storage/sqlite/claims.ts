@@ -48,7 +48,7 @@ function take(
 ): void {
   while (runs.length < claim.limit) {
     const next = line.next(claim.limit - runs.length)
-    if (next === undefined || (claim.isTrial === true && next.line >= 0)) break
+    if (next === undefined) break
     if (next.isPlanned) {
       const version = claim.versions?.get(next.taskId)
       runs.push(startRun(session, { ...next, version }, { claim, place: runs.length }))
