@@ -1,5 +1,6 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { defineConfig, type ViteUserConfigFnObject } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration, type ViteUserConfigFnObject } from 'vitest/config'
 import { SlowFirst } from './test/support/slow-first.ts'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
@@ -13,7 +14,7 @@ const core = ['test/{core,http,client,testing,scenarios}/**/*.test.ts']
  */
 const whereAsyncMatters = ['test/{core,testing,scenarios}/**/*.test.ts']
 
-/** What has a storage of its own, whatever is asked for, or none: it runs in one project only. So does what explores schedules. */
+/** What has a storage of its own, whatever is asked for, or says nothing of it: it runs in one project only. So does what explores schedules. */
 const once = ['**/*.once{,.slow}.test.ts', 'test/testing/{conformance,exploration,witness}/**']
 
 /**
@@ -25,15 +26,30 @@ const once = ['**/*.once{,.slow}.test.ts', 'test/testing/{conformance,exploratio
  */
 const onOutages = ['test/{core,testing,scenarios}/**/*.outages.test.ts']
 
-/** `npm test` does without what takes more than five seconds by itself; the mode `slow` is everything else that there is. */
-const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
-  quick: ['**/*.slow.test.ts'],
-  slow: ['**/!(*.slow).test.ts'],
+/** `npm test` runs these in the mode `quick`, which does without what takes more than five seconds by itself. */
+const OF_NPM_TEST = ['core', 'core-async', 'rest']
+
+/** The projects in a mode: `slow` is everything that `npm test` leaves out. */
+function inMode(
+  mode: string,
+  projects: readonly TestProjectInlineConfiguration[],
+): TestProjectInlineConfiguration[] {
+  const leftOut = (name: unknown): readonly string[] => {
+    if (mode === 'quick') return ['**/*.slow.test.ts']
+    const isOfNpmTest = OF_NPM_TEST.some((one) => one === name)
+    return mode === 'slow' && isOfNpmTest ? ['**/!(*.slow).test.ts'] : []
+  }
+  return projects.map(({ test = {}, ...project }) => ({
+    ...project,
+    test: { ...test, exclude: [...(test.exclude ?? []), ...leftOut(test.name)] },
+  }))
 }
-const leftOut = (mode: string): readonly string[] => LEFT_OUT[mode] ?? []
 
 /** One file after the other in one process: to import all modules anew for each file takes as long as its tests. */
 const inOneProcess = { isolate: false }
+
+/** What waits for servers, processes and connections for more than half of its time, after all that does not. */
+const waiting = { maxWorkers: 2 * availableParallelism(), sequence: { groupOrder: 1 } }
 
 /**
  * What needs the drivers of databases, some of it a server too. What is slow at the top is what compiles, bundles or executes
@@ -76,9 +92,7 @@ const onPostgres = {
     globalSetup: 'test/databases/postgres/setup.ts',
     // A statement that was planned once is planned for all files of a process.
     ...inOneProcess,
-    // While one waits for the server another one works. In a group of its own: the others have as many as are usual.
-    maxWorkers: 2,
-    sequence: { groupOrder: 1 },
+    ...waiting,
   },
 }
 
@@ -100,17 +114,15 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     teardownTimeout: PATIENCE_MS,
     allowOnly: false,
     setupFiles: here('test/support/property-seed.ts'),
-    // Half of the time of many is spent on waiting for processes, disks and servers.
     maxWorkers: '100%',
     sequence: { sequencer: SlowFirst },
-    projects: [
+    projects: inMode(mode, [
       {
         extends: true,
         test: {
           name: 'core',
           ...inOneProcess,
           include: core,
-          exclude: [...leftOut(mode)],
           env: { WAITPOINT_STORAGE: 'memory' },
         },
       },
@@ -120,7 +132,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
           name: 'core-async',
           ...inOneProcess,
           include: whereAsyncMatters,
-          exclude: [...once, ...leftOut(mode)],
+          exclude: once,
           env: { WAITPOINT_STORAGE: 'memory-async' },
         },
       },
@@ -138,20 +150,14 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
         test: {
           name: 'rest',
           include: ['test/**/*.test.ts'],
-          exclude: [
-            ...core,
-            ...databases,
-            ...apart,
-            ...leftOut(mode),
-            'test/.documents/**',
-            '**/node_modules/**',
-          ],
+          exclude: [...core, ...databases, ...apart, 'test/.documents/**', '**/node_modules/**'],
         },
       },
       {
         extends: true,
         test: {
           name: 'databases',
+          ...waiting,
           include: databases,
           exclude: ['**/node_modules/**'],
           globalSetup: ['test/databases/install.ts', 'test/databases/postgres/setup.ts'],
@@ -161,6 +167,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: 'clients',
+          ...waiting,
           include: ['test/clients/*.test.ts'],
           env: { WAITPOINT_CLIENT: '@trigger.dev/sdk' },
           globalSetup: ['test/clients/install.ts', 'test/databases/install.ts'],
@@ -170,6 +177,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: 'clients-4.5',
+          ...waiting,
           include: ['test/clients/*.test.ts'],
           exclude: once,
           env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
@@ -180,11 +188,12 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: 'browser',
+          ...waiting,
           include: ['test/browser/*.test.ts'],
           globalSetup: 'test/browser/install.ts',
         },
       },
-    ],
+    ]),
   },
 }))
 

@@ -30,7 +30,7 @@ export interface PostgresStandby extends AsyncDisposable {
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '200',
+  max_connections: '400',
   fsync: 'off',
   full_page_writes: 'off',
   jit: 'off',
