@@ -1,16 +1,20 @@
-// Writes src/generated from the fields of records in src/contract/records.ts: `npm run records`. `--check` only compares.
+// Writes src/generated from the fields of records in src/contract: `npm run records`. `--check` only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { build } from 'esbuild'
 
 const { outputFiles } = await build({
-  entryPoints: ['src/contract/records.ts'],
+  stdin: {
+    contents: `export * from './src/contract/records.ts'; export * from './src/contract/storage.ts'`,
+    resolveDir: '.',
+  },
   bundle: true,
   write: false,
   format: 'esm',
   logLevel: 'error',
 })
 const code = encodeURIComponent(outputFiles[0].text)
-const { RUN_FIELDS, TOKEN_FIELDS } = await import(`data:text/javascript,${code}`)
+const { KEY_FIELDS, LEASE_FIELDS, QUEUE_FIELDS, RATE_FIELDS, RUN_FIELDS, TOKEN_FIELDS, WAIT_FIELDS } =
+  await import(`data:text/javascript,${code}`)
 
 /** The types of columns, in SQLite and in Postgres. A name is sorted by its characters. */
 const SQL_TYPES = {
@@ -21,7 +25,8 @@ const SQL_TYPES = {
   flag: ['INTEGER', 'int'],
   number: ['NUMERIC', 'float8'],
 }
-const KEY = { scope: 'name', value: 'name', expiresAt: 'number' }
+/** What has several columns. */
+const PARTS = { key: KEY_FIELDS, rate: RATE_FIELDS }
 /** In the table of runs, columns that storages keep beside those of a run stand before this one, which was added later, as every new one is. */
 const FIRST_ADDED = 'version'
 const LONGEST_LINE = 115
@@ -45,9 +50,9 @@ function lines(parts, separator = ', ', indent = '    ') {
 function stored([name, field]) {
   const { type, isOptional, column = snake(name.replace(/Json$/, '')) } = field
   const value = `record.${name}`
-  if (type === 'key') {
-    const parts = Object.entries(KEY)
-    const typed = parts.map(([part, one]) => [`${column}_${snake(part)}`, ...SQL_TYPES[one]])
+  if (type in PARTS) {
+    const parts = Object.entries(PARTS[type])
+    const typed = parts.map(([part, one]) => [`${column}_${snake(part)}`, ...SQL_TYPES[one.type]])
     return { name, ...field, typed, values: parts.map(([part]) => `orNull(${value}?.${part})`) }
   }
   const constraint = isOptional || type === 'texts' ? '' : ' NOT NULL'
@@ -73,7 +78,7 @@ function readFrom(fields, record, place) {
   let at = 0
   return objectOf(fields, ({ name, type, typed, isOptional }) => {
     const values = typed.map(([column]) => place(column, at++))
-    if (type === 'key') return `keyIn(${values.join(', ')})`
+    if (type in PARTS) return `${type}In(${values.join(', ')})`
     if (type === 'texts') return `textsOf(${values})`
     if (type === 'flag') return `${values} === 1`
     if (!isOptional) return `${values} as ${record}['${name}']`
@@ -81,8 +86,8 @@ function readFrom(fields, record, place) {
   })
 }
 
-/** The columns of a table, but for the id, which is declared beside them. */
-function tables(noun, fields) {
+/** The columns of a table, but for its key if that is one column, which is declared beside them. */
+function tables(noun, fields, key = 'id') {
   const at = fields.findIndex(({ name }) => name === FIRST_ADDED)
   const parts =
     at < 0
@@ -95,7 +100,7 @@ function tables(noun, fields) {
     .flatMap((dialect, index) =>
       parts.map(([suffix, some]) => {
         const columns = some
-          .filter(({ name }) => name !== 'id')
+          .filter(({ name }) => name !== key)
           .flatMap(({ typed, isSearched }) => [
             ...typed.map((one) => `${one[0]} ${one[index + 1]}`),
             ...(isSearched && index === 1 ? ['tag_list text[] COLLATE "C"'] : []),
@@ -106,15 +111,40 @@ function tables(noun, fields) {
     .join('')
 }
 
-function head(record, helpers) {
-  return `// Written by \`npm run records\` from src/contract/records.ts, and not to be edited.
-import { ${helpers} } from '../contract/columns.ts'
-import type { ${record}Record } from '../contract/records.ts'
-
-/** A record that no other code has seen yet. */
-export type ${record}Draft = { -readonly [Field in keyof ${record}Record]: ${record}Record[Field] }
-`
+/** What a file may import. */
+const IMPORTS = {
+  '../contract/columns.ts': [
+    'numberOf',
+    'orNull',
+    'type Row',
+    'textOf',
+    'textsColumn',
+    'textsOf',
+    'type Value',
+  ],
+  '../contract/records.ts': ['type KeyRecord', 'type RunRecord', 'type TokenRecord', 'type WaitRecord'],
+  '../contract/storage.ts': ['type LeaseRecord', 'type QueueRate', 'type QueueSettings'],
+  './parts.ts': ['keyIn', 'rateIn'],
 }
+
+/** A file: what it needs is imported. */
+function file(body) {
+  const needs = (name) =>
+    new RegExp(`(?<!function )\\b${name.replace('type ', '')}\\b`).test(body.replaceAll(/\/\*.*?\*\//g, ''))
+  const imports = Object.entries(IMPORTS).map(([from, all]) => {
+    const names = all.filter(needs)
+    if (names.length === 0) return ''
+    const areTypes = names.every((name) => name.startsWith('type '))
+    const list = names.join(', ')
+    return `import ${areTypes ? `type { ${list.replaceAll('type ', '')}` : `{ ${list}`} } from '${from}'\n`
+  })
+  return `// Written by \`npm run records\` from src/contract, and not to be edited.\n${imports.join('')}\n${body}`
+}
+
+const draftType = (noun) => `/** A record that no other code has seen yet. */
+export type ${noun}Draft = { -readonly [Field in keyof ${noun}Record]: ${noun}Record[Field] }
+
+`
 
 function runText() {
   const fields = Object.entries(RUN_FIELDS).map(stored)
@@ -127,8 +157,7 @@ function runText() {
     .flatMap(({ typed: [[column]], isSearched }) => (isSearched ? [column, 'tag_list'] : [column]))
   const single = fields.filter(({ type }) => type !== 'key' && type !== 'texts')
   const copied = ({ name }) => (name === 'updatedAt' ? 'Math.max(record.updatedAt, now)' : `record.${name}`)
-  return `${head('Run', 'keyIn, numberOf, orNull, textOf, textsColumn, textsOf, type Value')}
-/** The columns that make a run; to ask for these only is a quarter cheaper than for all. */
+  return `${draftType('Run')}/** The columns that make a run; to ask for these only is a quarter cheaper than for all. */
 export const RUN_COLUMNS =
   '${columnsOf(fields).join(', ')}'
 
@@ -200,24 +229,32 @@ export function fullRunDraft(record: RunRecord, now: number): RunDraft {
 `
 }
 
-function tokenText() {
-  const fields = Object.entries(TOKEN_FIELDS).map(stored)
-  return `${head('Token', 'keyIn, numberOf, orNull, type Row, textOf, textsColumn, textsOf, type Value')}
-/** The columns that make a token. */
-export const TOKEN_COLUMNS =
+/** The columns and the tables of a kind of record. `key`: its column that is the key of the table. */
+function recordText(record, all, key) {
+  const fields = Object.entries(all).map(stored)
+  const noun = record.replace(/Record$|Settings$/, '')
+  const lower = noun.toLowerCase()
+  const upper = noun.toUpperCase()
+  return `/** The columns that make a ${lower}. */
+export const ${upper}_COLUMNS =
   '${columnsOf(fields).join(', ')}'
 
-/** The token of a row of \`tokens\`. */
-export function tokenOfRow(row: Row): TokenRecord {
-  return ${readFrom(fields, 'TokenRecord', (column) => `row['${column}']`)}
+/** The ${lower} of a row. */
+export function ${lower}OfRow(row: Row): ${record} {
+  return ${readFrom(fields, record, (column) => `row['${column}']`)}
 }
 
-/** The values of \`TOKEN_COLUMNS\`. */
-export function tokenValues(record: TokenRecord): readonly Value[] {
+/** The values of \`${upper}_COLUMNS\`. */
+export function ${lower}Values(record: ${record}): readonly Value[] {
   return ${valuesOf(fields)}
 }
 
-${tables('TOKEN', fields)}
+${tables(upper, fields, key)}`
+}
+
+function tokenText() {
+  const fields = Object.entries(TOKEN_FIELDS).map(stored)
+  return `${draftType('Token')}${recordText('TokenRecord', TOKEN_FIELDS)}
 /** A copy of a token. */
 export function tokenDraft(record: TokenRecord): TokenDraft {
   return ${objectOf(fields, ({ name }) => `record.${name}`)}
@@ -225,10 +262,36 @@ export function tokenDraft(record: TokenRecord): TokenDraft {
 `
 }
 
-for (const [path, text] of [
-  ['src/generated/run-record.ts', runText()],
-  ['src/generated/token-record.ts', tokenText()],
-]) {
+/** What columns beside each other are together. The first of them always has a value. */
+function partText(name, record) {
+  const fields = Object.entries(PARTS[name]).map(stored)
+  const [first] = fields
+  return `/** The ${name} that columns have. */
+export function ${name}In(
+${lines(
+  fields.map((field) => `${field.name}: Value | undefined`),
+  ', ',
+  '  ',
+)},
+): ${record} | undefined {
+  if (${first.name} === undefined || ${first.name} === null) return undefined
+  return ${readFrom(fields, record, (_column, at) => fields[at].name)}
+}
+`
+}
+
+const FILES = {
+  'run-record': runText(),
+  'token-record': tokenText(),
+  'wait-record': recordText('WaitRecord', WAIT_FIELDS),
+  'lease-record': recordText('LeaseRecord', LEASE_FIELDS, 'owner'),
+  'queue-settings': recordText('QueueSettings', QUEUE_FIELDS, 'name'),
+  parts: `${partText('key', 'KeyRecord')}\n${partText('rate', 'QueueRate')}`,
+}
+
+for (const [name, body] of Object.entries(FILES)) {
+  const text = file(body)
+  const path = `src/generated/${name}.ts`
   if (!process.argv.includes('--check')) writeFileSync(path, text)
   else if (readFileSync(path, 'utf8') !== text) {
     console.error(`${path} is not what the fields of records say: run \`npm run records\``)

@@ -1,5 +1,3 @@
-import type { KeyRecord } from './records.ts'
-
 /** A row as a SQL driver answers it: numbers, strings and null. */
 export type Row = Readonly<Record<string, Value>>
 
@@ -30,14 +28,4 @@ export function textOf(value: Value | undefined): string | undefined {
 /** The number that a column has. */
 export function numberOf(value: Value | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
-}
-
-/** The key that three columns have. */
-export function keyIn(
-  scope: Value | undefined,
-  value: Value | undefined,
-  expiresAt: Value | undefined,
-): KeyRecord | undefined {
-  if (typeof scope !== 'string') return undefined
-  return { scope, value: value as string, expiresAt: numberOf(expiresAt) }
 }

@@ -168,9 +168,9 @@ export interface StreamRecord {
 
 /**
  * The type of a column: a `name` is compared and sorted by its characters, a `text` is neither, a `count` is a whole number of 32 bits. A
- * list of `texts` is a text in JSON, a `key` has three columns.
+ * list of `texts` is a text in JSON. A `key` or a `rate` has a column for each of its fields.
  */
-export type FieldType = 'name' | 'text' | 'count' | 'number' | 'flag' | 'texts' | 'key'
+export type FieldType = 'name' | 'text' | 'count' | 'number' | 'flag' | 'texts' | 'key' | 'rate'
 
 export interface Field {
   readonly type: FieldType
@@ -193,13 +193,21 @@ type TypeFor<Value> = Value extends string
       ? 'flag'
       : Value extends KeyRecord
         ? 'key'
-        : 'texts'
+        : Value extends { readonly perMs: number }
+          ? 'rate'
+          : 'texts'
 
 /** The fields of a record, each with the type that it has there. */
-type FieldsOf<Record> = {
+export type FieldsOf<Record> = {
   readonly [Name in keyof Record]-?: Field & {
     readonly type: TypeFor<NonNullable<Record[Name]>>
   } & (undefined extends Record[Name] ? { readonly isOptional: true } : { readonly isOptional?: never })
+}
+
+export const KEY_FIELDS: FieldsOf<KeyRecord> = {
+  scope: { type: 'name' },
+  value: { type: 'name' },
+  expiresAt: { type: 'number', isOptional: true },
 }
 
 export const RUN_FIELDS: FieldsOf<RunRecord> = {
@@ -248,4 +256,10 @@ export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {
   runId: { type: 'name', isOptional: true },
   createdAt: { type: 'number' },
   completedAt: { type: 'number', isOptional: true },
+}
+
+export const WAIT_FIELDS: FieldsOf<WaitRecord> = {
+  runId: { type: 'name' },
+  tokenId: { type: 'name' },
+  owner: { type: 'name' },
 }

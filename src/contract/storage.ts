@@ -1,5 +1,6 @@
 import type {
   ChunkRecord,
+  FieldsOf,
   KeyRecord,
   RunChange,
   RunRecord,
@@ -740,6 +741,18 @@ export interface QueueRate {
   readonly perMs: number
 }
 
+export const RATE_FIELDS: FieldsOf<QueueRate> = { limit: { type: 'number' }, perMs: { type: 'number' } }
+
+/** How it is stored: see `RUN_FIELDS`. */
+export const QUEUE_FIELDS: FieldsOf<QueueSettings> = {
+  name: { type: 'name' },
+  isPaused: { type: 'flag', column: 'paused' },
+  limit: { type: 'number', column: 'most', isOptional: true },
+  limitedAt: { type: 'number', isOptional: true },
+  rate: { type: 'rate', isOptional: true },
+  ratedAt: { type: 'number', isOptional: true },
+}
+
 /** Runs of a queue that have started, counted at one instant. */
 export interface QueueStart {
   readonly at: number
@@ -811,6 +824,16 @@ export interface LeaseRecord {
   readonly pid?: number | undefined
   /** Another engine has noticed that the lease ended. */
   readonly isLost: boolean
+}
+
+/** How it is stored: see `RUN_FIELDS`. */
+export const LEASE_FIELDS: FieldsOf<LeaseRecord> = {
+  owner: { type: 'name' },
+  until: { type: 'number', isOptional: true },
+  isLost: { type: 'flag', column: 'lost' },
+  host: { type: 'text', isOptional: true },
+  pid: { type: 'count', isOptional: true },
+  heardAt: { type: 'number', isOptional: true },
 }
 
 /**

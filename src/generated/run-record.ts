@@ -1,6 +1,7 @@
-// Written by `npm run records` from src/contract/records.ts, and not to be edited.
-import { keyIn, numberOf, orNull, textOf, textsColumn, textsOf, type Value } from '../contract/columns.ts'
+// Written by `npm run records` from src/contract, and not to be edited.
+import { numberOf, orNull, textOf, textsColumn, textsOf, type Value } from '../contract/columns.ts'
 import type { RunRecord } from '../contract/records.ts'
+import { keyIn } from './parts.ts'
 
 /** A record that no other code has seen yet. */
 export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] }

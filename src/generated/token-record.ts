@@ -1,6 +1,7 @@
-// Written by `npm run records` from src/contract/records.ts, and not to be edited.
-import { keyIn, numberOf, orNull, type Row, textOf, textsColumn, textsOf, type Value } from '../contract/columns.ts'
+// Written by `npm run records` from src/contract, and not to be edited.
+import { numberOf, orNull, type Row, textOf, textsColumn, textsOf, type Value } from '../contract/columns.ts'
 import type { TokenRecord } from '../contract/records.ts'
+import { keyIn } from './parts.ts'
 
 /** A record that no other code has seen yet. */
 export type TokenDraft = { -readonly [Field in keyof TokenRecord]: TokenRecord[Field] }
@@ -9,7 +10,7 @@ export type TokenDraft = { -readonly [Field in keyof TokenRecord]: TokenRecord[F
 export const TOKEN_COLUMNS =
   'id, kind, status, output, timeout_at, tags, key_scope, key_value, key_expires_at, run_id, created_at, completed_at'
 
-/** The token of a row of `tokens`. */
+/** The token of a row. */
 export function tokenOfRow(row: Row): TokenRecord {
   return {
     id: row['id'] as TokenRecord['id'], kind: row['kind'] as TokenRecord['kind'],

@@ -1,3 +1,7 @@
+import type { Row } from '../contract/columns.ts'
+import type { LeaseRecord } from '../contract/storage.ts'
+import { LEASE_COLUMNS, leaseOfRow } from '../generated/lease-record.ts'
+
 /** The records of a storage in a database, looked at from outside: nothing is written, and no schema is changed. */
 export interface StorageInspection {
   /** The schema of the database; without a version there are no tables. */
@@ -45,12 +49,7 @@ export interface InspectedToken {
 }
 
 /** The lease of an engine. */
-export interface InspectedOwner {
-  readonly owner: string
-  /** The end of the lease; none for one without an end. */
-  readonly until?: number
-  /** Other engines have noticed that it is gone. */
-  readonly isLost: boolean
+export interface InspectedOwner extends Pick<LeaseRecord, 'owner' | 'until' | 'isLost'> {
   /** Its process is not there any more. Absent where that cannot be told. */
   readonly isGone?: boolean
   readonly runs: number
@@ -107,16 +106,15 @@ export async function inspectRecords(
 
 async function inspectOwners(ask: InspectionQuery): Promise<readonly InspectedOwner[]> {
   const rows = await ask(
-    `SELECT owner, until, lost,
+    `SELECT ${LEASE_COLUMNS},
        (SELECT count(*) FROM $s.runs WHERE runs.owner = owners.owner AND held = 1) AS held
      FROM $s.owners ORDER BY owner DESC LIMIT 100`,
   )
-  return rows.map((row) => ({
-    owner: String(row['owner']),
-    ...(row['until'] === null ? {} : { until: Number(row['until']) }),
-    isLost: Number(row['lost']) === 1,
-    runs: Number(row['held']),
-  }))
+  return rows.map((row) => {
+    // The columns are those of the table.
+    const { owner, until, isLost } = leaseOfRow(row as Row)
+    return { owner, until, isLost, runs: Number(row['held']) }
+  })
 }
 
 function inspectedToken(row: InspectedRow): InspectedToken {

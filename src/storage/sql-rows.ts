@@ -1,4 +1,7 @@
-import type { RunRecord } from '../contract/records.ts'
+import type { Row } from '../contract/columns.ts'
+import type { RunRecord, StreamRecord } from '../contract/records.ts'
+import type { LeaseRecord } from '../contract/storage.ts'
+import { leaseOfRow } from '../generated/lease-record.ts'
 import { sha256 } from '../primitives/digest.ts'
 
 /** The place in line of a run that goes on. */
@@ -23,6 +26,23 @@ export function laneOf({ queue, concurrencyKey }: Pick<RunRecord, 'queue' | 'con
   if (lane.length > LONGEST_LANE) return `[${sha256(lane, 'hex')}]`
   // A name that looks like a list must not be the lane of another queue.
   return concurrencyKey === undefined && !queue.startsWith('[') ? queue : lane
+}
+
+/** An endless lease is not written again: when its engine was last heard is not known. */
+export function shownLease(row: Row): LeaseRecord {
+  const lease = leaseOfRow(row)
+  return lease.until === undefined ? { ...lease, heardAt: undefined } : lease
+}
+
+export type StreamName = Pick<StreamRecord, 'runId' | 'key'>
+
+/** A stream of which all chunks are kept. */
+export function wholeStream(
+  { runId, key }: StreamName,
+  next: number,
+  segments: StreamRecord['segments'],
+): StreamRecord {
+  return { runId, key, first: 0, next, segments }
 }
 
 /** Separates the chunks of a row: JSON on one line has no line break. */

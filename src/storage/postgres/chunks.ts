@@ -9,7 +9,7 @@ import type {
   StreamOpen,
 } from '../../contract/storage.ts'
 import { JsonText } from '../../primitives/json.ts'
-import { BREAK, onOneLine } from '../sql-rows.ts'
+import { BREAK, onOneLine, type StreamName, wholeStream } from '../sql-rows.ts'
 import { fenceColumns } from './requests.ts'
 import type { PostgresSession } from './session.ts'
 import type { CallKind } from './turns.ts'
@@ -40,11 +40,6 @@ interface Refusal {
 
 interface Moved {
   readonly moved: number
-}
-
-interface StreamName {
-  readonly runId: string
-  readonly key: string
 }
 
 const OPEN: CallKind = {
@@ -125,12 +120,9 @@ async function readChunks({ ask }: PostgresSession, request: ChunkRead): Promise
   return written === null ? read : { ...read, written }
 }
 
-function streamOf(
-  { runId, key }: StreamName,
-  [next, before, attempt, first, ending]: StreamAnswer,
-): StreamRecord {
+function streamOf(stream: StreamName, [next, before, attempt, first, ending]: StreamAnswer): StreamRecord {
   const last = ending === null ? { attempt, first } : { attempt, first, end: ending }
-  return { runId, key, first: 0, next, segments: [...before, last] }
+  return wholeStream(stream, next, [...before, last])
 }
 
 function reasonOf({ unopened, next, from, other, ended }: Refusal): string {

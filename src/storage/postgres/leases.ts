@@ -4,6 +4,7 @@ import { type EndAnswer, endedRun, type PostgresSession, readyWaits, type ReadyA
 import type { CallKind } from './turns.ts'
 import type { Row } from '../../contract/columns.ts'
 import { tokenOfRow } from '../../generated/token-record.ts'
+import { shownLease } from '../sql-rows.ts'
 
 interface TickAnswer {
   readonly alive: boolean
@@ -59,21 +60,9 @@ export async function tickPostgres(session: PostgresSession, request: TickReques
   }
 }
 
-/** Absent columns are null. */
-type LeaseAnswer = { readonly [Name in keyof Required<LeaseRecord>]: LeaseRecord[Name] | null }
-
 /** All engines that have not left. */
 export async function postgresLeases({ ask }: PostgresSession): Promise<readonly LeaseRecord[]> {
-  const answer = (await ask(LEASES, {})) as readonly LeaseAnswer[]
-  return answer.map(({ owner, until, isLost, host, pid, heardAt }) => ({
-    // The first two are of columns that are never null.
-    owner: owner ?? '',
-    isLost: isLost === true,
-    until: until ?? undefined,
-    host: host ?? undefined,
-    pid: pid ?? undefined,
-    heardAt: heardAt ?? undefined,
-  }))
+  return ((await ask(LEASES, {})) as readonly Row[]).map(shownLease)
 }
 
 /** What is due next, the earliest first. */

@@ -1,4 +1,6 @@
-import type { QueueSettings, QueueState, QueueStore } from '../../contract/storage.ts'
+import type { QueueState, QueueStore } from '../../contract/storage.ts'
+import type { Row } from '../../contract/columns.ts'
+import { queueOfRow } from '../../generated/queue-settings.ts'
 import { laneOf } from '../sql-rows.ts'
 import type { PostgresSession } from './session.ts'
 import type { CallKind } from './turns.ts'
@@ -7,17 +9,19 @@ const GET: CallKind = { name: 'get_queue', isRepeatable: true }
 const LIST: CallKind = { name: 'list_queues', isRepeatable: true }
 const SET: CallKind = { name: 'set_queue', isRepeatable: true, isSingle: true }
 
-/** The queues of a Postgres storage. The functions answer what the contract says. */
+/** The queues of a Postgres storage. */
 export function postgresQueues({ ask, hints }: PostgresSession): QueueStore {
   return {
     async get(name, concurrencyKey) {
-      return (await ask(GET, { name, lane: laneOf({ queue: name, concurrencyKey }) })) as QueueState
+      const answer = await ask(GET, { name, lane: laneOf({ queue: name, concurrencyKey }) })
+      const [row, runs] = answer as [Row | null, Pick<QueueState, 'slots' | 'refused' | 'starts'>]
+      return { ...(row === null ? { name, isPaused: false } : queueOfRow(row)), ...runs }
     },
     async list() {
-      return (await ask(LIST, {})) as readonly QueueSettings[]
+      return ((await ask(LIST, {})) as readonly Row[]).map(queueOfRow)
     },
     async set({ name, isPaused, limit, rate, now, by }) {
-      const after = (await ask(SET, { name, isPaused, limit, rate, now })) as QueueSettings
+      const after = queueOfRow((await ask(SET, { name, isPaused, limit, rate, now })) as Row)
       hints.limited(name, by)
       return after
     },

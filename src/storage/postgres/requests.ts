@@ -1,4 +1,4 @@
-import type { KeyRecord, RunChange, RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { KeyRecord, RunChange, RunRecord, TokenRecord, WaitRecord } from '../../contract/records.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type {
   AttemptFence,
@@ -12,6 +12,7 @@ import type {
 import { textsColumn, type Value } from '../../contract/columns.ts'
 import { RUN_COLUMN_OF, RUN_COLUMNS, runValues } from '../../generated/run-record.ts'
 import { TOKEN_COLUMNS, tokenValues } from '../../generated/token-record.ts'
+import { WAIT_COLUMNS, waitValues } from '../../generated/wait-record.ts'
 import { laneOf } from '../sql-rows.ts'
 
 /** Whether a request has what `keyLockColumns` answered. */
@@ -30,6 +31,7 @@ const NONE: object = {}
 
 const RUN_NAMES = RUN_COLUMNS.split(', ')
 const TOKEN_NAMES = TOKEN_COLUMNS.split(', ')
+const WAIT_NAMES = WAIT_COLUMNS.split(', ')
 
 /**
  * What an idempotency key is locked by. A key that only an attempt asks for is under the lock of its run. Inserts with a mark are under
@@ -73,6 +75,11 @@ export function runColumns(record: RunRecord): object {
 /** A token as an object of columns. */
 export function tokenColumns(record: TokenRecord): object {
   return { ...columnsOf(TOKEN_NAMES, tokenValues(record)), ...listColumns(record) }
+}
+
+/** A wait as an object of columns. */
+export function waitColumns(record: WaitRecord): object {
+  return columnsOf(WAIT_NAMES, waitValues(record))
 }
 
 /** The fewer columns are named, the less the server reads. */

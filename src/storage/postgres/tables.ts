@@ -1,5 +1,8 @@
+import { POSTGRES_LEASE_TABLE } from '../../generated/lease-record.ts'
+import { POSTGRES_QUEUE_TABLE } from '../../generated/queue-settings.ts'
 import { POSTGRES_RUN_TABLE, POSTGRES_RUN_TABLE_ADDED } from '../../generated/run-record.ts'
 import { POSTGRES_TOKEN_TABLE } from '../../generated/token-record.ts'
+import { POSTGRES_WAIT_TABLE } from '../../generated/wait-record.ts'
 
 /**
  * The tables whose rows are updated, or come and go. Vacuum comes at a small part of them instead of a fifth, which of ten million
@@ -60,8 +63,8 @@ CREATE TABLE $s.token_tags (
 );
 
 CREATE TABLE $s.waits (
-  run_id text COLLATE "C" NOT NULL, token_id text COLLATE "C" NOT NULL,
-  owner text COLLATE "C" NOT NULL, ready int NOT NULL, place bigint NOT NULL,
+  ${POSTGRES_WAIT_TABLE},
+  ready int NOT NULL, place bigint NOT NULL,
   PRIMARY KEY (run_id, token_id)
 ) WITH (fillfactor = 80);
 CREATE INDEX waits_of_token ON $s.waits (token_id);
@@ -87,12 +90,12 @@ CREATE TABLE $s.writers (
 
 CREATE TABLE $s.owners (
   owner text COLLATE "C" PRIMARY KEY,
-  until float8, lost int NOT NULL, company int NOT NULL, claim float8 NOT NULL,
-  host text, pid int, heard_at float8, executing int
+  ${POSTGRES_LEASE_TABLE},
+  company int NOT NULL, claim float8 NOT NULL, executing int
 ) WITH (fillfactor = 20);
 CREATE TABLE $s.queues (
-  name text COLLATE "C" PRIMARY KEY, paused int NOT NULL, most float8, limited_at float8,
-  rate float8, rate_per float8, rated_at float8
+  name text COLLATE "C" PRIMARY KEY,
+  ${POSTGRES_QUEUE_TABLE}
 );
 CREATE TABLE $s.queue_starts (
   lane text COLLATE "C" PRIMARY KEY, instants float8[] NOT NULL, counts float8[] NOT NULL, over_at float8 NOT NULL

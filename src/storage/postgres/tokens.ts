@@ -14,7 +14,14 @@ import type {
 } from '../../contract/storage.ts'
 import { idRange, requireMadeId } from '../made-id.ts'
 import { inTransaction } from './joined.ts'
-import { fenceColumns, keyLockColumns, locksKey, resumeColumns, tokenColumns } from './requests.ts'
+import {
+  fenceColumns,
+  keyLockColumns,
+  locksKey,
+  resumeColumns,
+  tokenColumns,
+  waitColumns,
+} from './requests.ts'
 import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, runOf } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
@@ -75,7 +82,7 @@ export function postgresTokens(session: PostgresSession): TokenStore {
     settle: (request) =>
       inTransaction(session, request.transaction, (joined) => settleToken(joined, request)),
     async release(waits) {
-      const request = waits.map((wait) => ({ run_id: wait.runId, token_id: wait.tokenId, owner: wait.owner }))
+      const request = waits.map(waitColumns)
       if (request.length > 0) await session.ask(RELEASE, request, waits[0]?.runId)
     },
   }

@@ -16,6 +16,7 @@ import type {
   WriterProgress,
 } from '../../contract/storage.ts'
 import { draftOf } from '../run-draft.ts'
+import { type StreamName, wholeStream } from '../sql-rows.ts'
 import { readChunkRows, writeChunkRow } from './chunk-rows.ts'
 import { findRun, replaceRun, type StoredRun } from './run-rows.ts'
 import { changedSegment, segmentsOf, shownSegment, type StoredSegment, type StreamRow } from './segments.ts'
@@ -32,11 +33,6 @@ import {
 } from '../stream-writers.ts'
 import { isStaleAttempt } from './waits.ts'
 
-interface StreamName {
-  readonly runId: string
-  readonly key: string
-}
-
 /** The streams of a SQLite storage, from their first chunk on. */
 export function sqliteChunks(perform: Perform): ChunkStore {
   return {
@@ -48,7 +44,6 @@ export function sqliteChunks(perform: Perform): ChunkStore {
 }
 
 function openStream(session: SqliteSession, request: StreamOpen): StreamRecord | undefined {
-  const { runId, key } = request
   const run = writableRun(session, request)
   if (run === undefined) return undefined
   const { next, segments, segment } = lastSegment(session, run, request)
@@ -56,7 +51,7 @@ function openStream(session: SqliteSession, request: StreamOpen): StreamRecord |
   const opened = shared && shareSegment(segment, withOpened(shared, next))
   if (opened !== undefined) writeStream(session, request, { next, segments, segment: opened })
   const last = shownSegment(opened ?? segment)
-  return { runId, key, first: 0, next, segments: [...segments.map(shownSegment), last] }
+  return wholeStream(request, next, [...segments.map(shownSegment), last])
 }
 
 function shareSegment(segment: SegmentRecord, shared: SegmentWriters): StoredSegment {
@@ -174,10 +169,9 @@ function noteWriter(
 function readChunks(session: SqliteSession, request: ChunkRead): ChunksRead | undefined {
   const stream = findStream(session, request)
   if (stream === undefined) return undefined
-  const { runId, key } = request
   const from = Math.max(0, request.from)
   const chunks = from < stream.next ? readChunkRows(session, { ...request, from }) : []
-  const record = { runId, key, first: 0, next: stream.next, segments: segmentsOf(stream).map(shownSegment) }
+  const record = wholeStream(request, stream.next, segmentsOf(stream).map(shownSegment))
   const read = { stream: record, first: from, chunks }
   return request.writer === undefined ? read : { ...read, written: findWriter(session, request) }
 }

@@ -25,11 +25,6 @@ export function isGone(name: string): boolean {
   }
 }
 
-/** The number of a process in its name. */
-export function pidOf(name: string): number {
-  return Number(name.slice(name.lastIndexOf(' ') + 1))
-}
-
 /** The name of this machine, for people. */
 export function ownHost(): string {
   return hostname()

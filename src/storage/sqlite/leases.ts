@@ -1,9 +1,10 @@
 import type { LeaseRecord, NextDue } from '../../contract/storage.ts'
-import { isGone, ownHost, ownProcess, pidOf } from './host-process.ts'
+import { isGone, ownHost, ownProcess } from './host-process.ts'
 import type { SqlRow } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import type { Act } from '../run-draft.ts'
-import { OLDEST_FIRST, resumedLine } from '../sql-rows.ts'
+import { LEASE_COLUMNS, leaseValues } from '../../generated/lease-record.ts'
+import { OLDEST_FIRST, resumedLine, shownLease } from '../sql-rows.ts'
 
 interface Renewal {
   readonly owner: string
@@ -47,12 +48,16 @@ export function renewLease(
   const until = endless && isAlone ? null : leaseUntil
   if (lease === undefined) {
     database.run(
-      'INSERT INTO owners (owner, until, process, host, heard_at) VALUES (?, ?, ?, ?, ?)',
-      owner,
-      until,
+      `INSERT INTO owners (${LEASE_COLUMNS}, process) VALUES (${LEASE_COLUMNS.replaceAll(/\w+/g, '?')}, ?)`,
+      ...leaseValues({
+        owner,
+        until: until ?? undefined,
+        isLost: false,
+        heardAt: now,
+        host: ownHost(),
+        pid: process.pid,
+      }),
       ownProcess(),
-      ownHost(),
-      now,
     )
   } else if (lease['until'] !== until)
     database.run('UPDATE owners SET until = ?, heard_at = ? WHERE owner = ?', until, now, owner)
@@ -66,16 +71,8 @@ export function renewLease(
   return until ?? undefined
 }
 
-/** An endless lease is not written again: when its engine was last heard is not known. */
 export function sqliteLeases({ database }: SqliteSession): readonly LeaseRecord[] {
-  const rows = database.all('SELECT owner, until, lost, process, host, heard_at FROM owners ORDER BY owner')
-  return rows.map(({ owner, until, lost, process, host, heard_at: heardAt }) => ({
-    owner: owner as string,
-    isLost: lost === 1,
-    ...(typeof until === 'number' && { until, ...(typeof heardAt === 'number' && { heardAt }) }),
-    ...(typeof host === 'string' && { host }),
-    ...(typeof process === 'string' && { pid: pidOf(process) }),
-  }))
+  return database.all(`SELECT ${LEASE_COLUMNS} FROM owners ORDER BY owner`).map(shownLease)
 }
 
 /** The next end of a lease that others than `owner` wait for: it holds runs. */

@@ -1,7 +1,7 @@
 import { changedSettings, isAsDeclared, limitInForce } from '../../contract/queue-limits.ts'
 import { rateInForce } from '../../contract/queue-rates.ts'
 import type { QueueSettings, QueueStart, QueueStore, RunClaim } from '../../contract/storage.ts'
-import { orNull, type Row } from '../../contract/columns.ts'
+import { QUEUE_COLUMNS, queueOfRow, queueValues } from '../../generated/queue-settings.ts'
 import { laneOf } from '../sql-rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Perform } from './session.ts'
@@ -25,16 +25,8 @@ export function sqliteQueues(perform: Perform): QueueStore {
         if (isAsDeclared(after)) database.run('DELETE FROM queues WHERE name = ?', name)
         else
           database.run(
-            `INSERT INTO queues (name, paused, most, limited_at, rate, rate_per, rated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (name) DO UPDATE
-               SET paused = ?2, most = ?3, limited_at = ?4, rate = ?5, rate_per = ?6, rated_at = ?7`,
-            name,
-            Number(after.isPaused),
-            orNull(after.limit),
-            orNull(after.limitedAt),
-            orNull(after.rate?.limit),
-            orNull(after.rate?.perMs),
-            orNull(after.ratedAt),
+            `INSERT OR REPLACE INTO queues (${QUEUE_COLUMNS}) VALUES (${QUEUE_COLUMNS.replaceAll(/\w+/g, '?')})`,
+            ...queueValues(after),
           )
         hints.queue(by)
         return after
@@ -83,22 +75,10 @@ export function storeStarts(
 
 /** All queues of which something is set. */
 export function queueSettings(database: SqliteDatabase): readonly QueueSettings[] {
-  return database.all('SELECT * FROM queues ORDER BY name').map(settingsOfRow)
+  return database.all('SELECT * FROM queues ORDER BY name').map(queueOfRow)
 }
 
 function settingsOf(database: SqliteDatabase, name: string): QueueSettings | undefined {
   const row = database.get('SELECT * FROM queues WHERE name = ?', name)
-  return row && settingsOfRow(row)
-}
-
-function settingsOfRow(row: Row): QueueSettings {
-  const { name, paused, most, limited_at: limitedAt, rate, rate_per: perMs, rated_at: ratedAt } = row
-  return {
-    name: String(name),
-    isPaused: paused === 1,
-    ...(typeof most === 'number' ? { limit: most, limitedAt: Number(limitedAt) } : {}),
-    ...(typeof rate === 'number'
-      ? { rate: { limit: rate, perMs: Number(perMs) }, ratedAt: Number(ratedAt) }
-      : {}),
-  }
+  return row && queueOfRow(row)
 }

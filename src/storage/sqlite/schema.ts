@@ -1,5 +1,8 @@
+import { SQLITE_LEASE_TABLE } from '../../generated/lease-record.ts'
+import { SQLITE_QUEUE_TABLE } from '../../generated/queue-settings.ts'
 import { SQLITE_RUN_TABLE, SQLITE_RUN_TABLE_ADDED } from '../../generated/run-record.ts'
 import { SQLITE_TOKEN_TABLE } from '../../generated/token-record.ts'
+import { SQLITE_WAIT_TABLE } from '../../generated/wait-record.ts'
 import type { SqliteDatabase } from './database.ts'
 
 /** Says that a file is a database of ours: `wpnt`. */
@@ -12,7 +15,7 @@ const APPLICATION_ID = 0x77706e74
  * Instants are numbers; an absent value is NULL. `runs.line`, `line_at` and `look_at` follow from the rest of the run:
  * where it stands in line to be claimed (0 goes on, 1 starts, less is a suspect) and when it is next to be looked at. `held`: its owner is
  * alive, as far as engines have noticed. Each filter of a list has an index in the order of its pages; a key of a run's own is
- * listed for its run only. `owners.executing`: how many of its runs executed when it was lost. `host`, `heard_at`: for people. `writers`: how far writers outside of a run have got in its
+ * listed for its run only. `owners.executing`: how many of its runs executed when it was lost. `host`, `pid`, `heard_at`: for people. `writers`: how far writers outside of a run have got in its
  * streams. `queue_starts`: what has started in the lanes that have a rate. `tokens_bound`: by the run that it names, the token
  * that binds a place of a run to another run.
  */
@@ -60,8 +63,8 @@ export const SQLITE_STEPS: readonly string[] = [
   ) WITHOUT ROWID;
 
   CREATE TABLE waits (
-    run_id TEXT NOT NULL, token_id TEXT NOT NULL,
-    owner TEXT NOT NULL, ready INTEGER NOT NULL DEFAULT 0, place INTEGER NOT NULL,
+    ${SQLITE_WAIT_TABLE},
+    ready INTEGER NOT NULL DEFAULT 0, place INTEGER NOT NULL,
     PRIMARY KEY (run_id, token_id)
   ) WITHOUT ROWID;
   CREATE INDEX waits_of_token ON waits (token_id);
@@ -85,13 +88,12 @@ export const SQLITE_STEPS: readonly string[] = [
 
   CREATE TABLE owners (
     owner TEXT PRIMARY KEY,
-    until NUMERIC, lost INTEGER NOT NULL DEFAULT 0,
-    claim INTEGER NOT NULL DEFAULT 0, process TEXT,
-    host TEXT, heard_at NUMERIC, executing INTEGER
+    ${SQLITE_LEASE_TABLE},
+    claim INTEGER NOT NULL DEFAULT 0, process TEXT, executing INTEGER
   ) WITHOUT ROWID;
   CREATE TABLE queues (
-    name TEXT PRIMARY KEY, paused INTEGER NOT NULL, most NUMERIC, limited_at NUMERIC,
-    rate NUMERIC, rate_per NUMERIC, rated_at NUMERIC
+    name TEXT PRIMARY KEY,
+    ${SQLITE_QUEUE_TABLE}
   ) WITHOUT ROWID;
   CREATE TABLE queue_starts (
     lane TEXT PRIMARY KEY, starts TEXT NOT NULL, over_at NUMERIC NOT NULL

@@ -1,6 +1,7 @@
 import type { WaitRecord } from '../../contract/records.ts'
 import type { NextDue, TickRequest, TickResult, RunUpdated } from '../../contract/storage.ts'
 import { expireSqliteLeases, nextLease, renewLease } from './leases.ts'
+import { WAIT_COLUMNS, waitOfRow } from '../../generated/wait-record.ts'
 import type { SqliteSession } from './session.ts'
 import { settleDue } from './token-rows.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
@@ -34,11 +35,11 @@ export function tickSqlite(session: SqliteSession, request: TickRequest): TickRe
 
 function readyWaits({ database }: SqliteSession, owner: string): readonly WaitRecord[] {
   const rows = database.all(
-    `SELECT token_id, run_id FROM waits WHERE owner = ? AND ready = 1
+    `SELECT ${WAIT_COLUMNS} FROM waits WHERE owner = ? AND ready = 1
        AND EXISTS (SELECT 1 FROM runs WHERE id = run_id AND held = 1)`,
     owner,
   )
-  return rows.map((row) => ({ tokenId: row['token_id'] as string, runId: row['run_id'] as string, owner }))
+  return rows.map(waitOfRow)
 }
 
 /** What is due next, the earliest first. */

@@ -10,6 +10,7 @@ import type {
   TokenStore,
 } from '../../contract/storage.ts'
 import { tokenOfRow } from '../../generated/token-record.ts'
+import { WAIT_COLUMNS, waitValues } from '../../generated/wait-record.ts'
 import { isTaken } from './errors.ts'
 import { listSqliteTokens } from './lists.ts'
 import { findRun } from './run-rows.ts'
@@ -101,10 +102,8 @@ function awaitToken(session: SqliteSession, request: TokenAwait): TokenAwaited {
   if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
   places += 1
   session.database.run(
-    'INSERT OR IGNORE INTO waits (run_id, token_id, owner, place) VALUES (?, ?, ?, ?)',
-    runId,
-    tokenId,
-    by,
+    `INSERT OR IGNORE INTO waits (${WAIT_COLUMNS}, place) VALUES (${WAIT_COLUMNS.replaceAll(/\w+/g, '?')}, ?)`,
+    ...waitValues({ runId, tokenId, owner: by }),
     places,
   )
   return { outcome: 'registered', token }

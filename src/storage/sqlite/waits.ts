@@ -1,6 +1,7 @@
 import type { WaitRecord } from '../../contract/records.ts'
 import type { AttemptFence } from '../../contract/storage.ts'
 import type { Row } from '../../contract/columns.ts'
+import { WAIT_COLUMNS, waitOfRow } from '../../generated/wait-record.ts'
 import { OLDEST_FIRST } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 import type { Act } from '../run-draft.ts'
@@ -14,12 +15,12 @@ export function settleWaits(
   act: Act,
 ): readonly WaitRecord[] {
   const rows = database.all(
-    'UPDATE waits SET ready = 1 WHERE token_id = ? AND ready = 0 RETURNING run_id, owner',
+    `UPDATE waits SET ready = 1 WHERE token_id = ? AND ready = 0 RETURNING ${WAIT_COLUMNS}`,
     tokenId,
   )
   if (rows.length === 0) return NONE
   return rows.map((row) => {
-    const wait = { tokenId, runId: row['run_id'] as string, owner: row['owner'] as string }
+    const wait = waitOfRow(row)
     // A parked run without a living owner can be claimed from now on.
     const woken = database.get(
       `UPDATE runs SET line = 0, line_at = ${OLDEST_FIRST}, look_at = NULL

@@ -7,11 +7,18 @@ import {
   type RunRecord,
   TOKEN_FIELDS,
   type TokenRecord,
+  WAIT_FIELDS,
 } from '../../../src/contract/records.ts'
+import { LEASE_FIELDS, QUEUE_FIELDS } from '../../../src/contract/storage.ts'
+import { LEASE_COLUMNS, leaseOfRow, leaseValues } from '../../../src/generated/lease-record.ts'
+import { QUEUE_COLUMNS, queueOfRow, queueValues } from '../../../src/generated/queue-settings.ts'
 import { runOfValues, runValues } from '../../../src/generated/run-record.ts'
+import { TOKEN_COLUMNS, tokenOfRow, tokenValues } from '../../../src/generated/token-record.ts'
+import { WAIT_COLUMNS, waitOfRow, waitValues } from '../../../src/generated/wait-record.ts'
 import { draftOf } from '../../../src/storage/run-draft.ts'
 import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
 import { openDriver } from '../../databases/drivers.ts'
+import type { Value } from '../../../src/contract/columns.ts'
 import { namedStorage } from '../../../src/testing/conformance/named-storage.ts'
 import { manualToken, queuedRun } from '../storage-fixture.ts'
 
@@ -25,6 +32,7 @@ const values: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
   number: instant,
   flag: fc.boolean(),
   key: fc.record({ scope: text, value: text, expiresAt: fc.option(instant, { nil: undefined }) }),
+  rate: fc.record({ limit: fc.nat(), perMs: fc.nat() }),
 }
 
 /** Any values in all fields of a record but these. */
@@ -66,6 +74,30 @@ describe('a run as a row', () => {
         const record = queuedRun(`run_${(count += 1)}`, { ...fields, key: undefined })
         await storage.runs.insert({ record, now: 0, by: 'engine' })
         expect(await storage.runs.get(record.id)).toEqual(record)
+      }),
+    )
+  })
+})
+
+/** Records of other kinds, and how each is read from the columns that it has been written to. */
+const others = [
+  ['token', TOKEN_FIELDS, TOKEN_COLUMNS, tokenOfRow, tokenValues],
+  ['wait', WAIT_FIELDS, WAIT_COLUMNS, waitOfRow, waitValues],
+  ['lease', LEASE_FIELDS, LEASE_COLUMNS, leaseOfRow, leaseValues],
+  ['queue', QUEUE_FIELDS, QUEUE_COLUMNS, queueOfRow, queueValues],
+] as const
+
+describe('a record of another kind as a row', () => {
+  it.each(others)('is the same %s when it is read', (_kind, fields, columns, ofRow, valuesOf) => {
+    const [names, read, write] = [
+      columns.split(', '),
+      ofRow,
+      valuesOf as (record: unknown) => readonly Value[],
+    ]
+    fc.assert(
+      fc.property(fieldsOf<Readonly<Record<string, Field>>>(fields, []), (record) => {
+        const row = Object.fromEntries(write(record).map((value, at) => [names[at] ?? '', value]))
+        expect(read(row)).toEqual(record)
       }),
     )
   })

@@ -1,3 +1,4 @@
+import { LEASE_COLUMNS } from '../../../generated/lease-record.ts'
 import { OLDEST_FIRST, resumedLine } from '../../sql-rows.ts'
 import { ALONG_INDEX, BY_CONDITION, BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
 
@@ -243,8 +244,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION $s.get_leases(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_build_array(coalesce(json_agg(json_build_object('owner', owner, 'until', until, 'isLost', lost = 1,
-    'host', host, 'pid', pid, 'heardAt', CASE WHEN until IS NOT NULL THEN heard_at END) ORDER BY owner), '[]')) FROM $s.owners
+  SELECT json_build_array(coalesce(json_agg(one ORDER BY owner), '[]')) FROM (SELECT ${LEASE_COLUMNS} FROM $s.owners) AS one
 $$;
 
 CREATE FUNCTION $s.end_lease(q record) RETURNS boolean LANGUAGE plpgsql AS $$

@@ -11,7 +11,7 @@ CREATE FUNCTION $s.lock_limits(queues text[], with_rates boolean, OUT limits jso
 BEGIN
   PERFORM pg_advisory_xact_lock_shared($space, 2050);
   SELECT jsonb_object_agg(name, CASE WHEN paused = 1 THEN 0 ELSE most END) FILTER (WHERE paused = 1 OR most IS NOT NULL),
-      jsonb_object_agg(name, $s.rate_json(one)) FILTER (WHERE with_rates AND rate IS NOT NULL)
+      jsonb_object_agg(name, $s.rate_json(one)) FILTER (WHERE with_rates AND rate_limit IS NOT NULL)
     INTO limits, rates FROM $s.queues one;
   IF limits IS NOT NULL THEN queues := queues || ARRAY(SELECT jsonb_object_keys(limits)); END IF;
   IF rates IS NOT NULL THEN queues := queues || ARRAY(SELECT jsonb_object_keys(rates)); END IF;
@@ -48,25 +48,19 @@ BEGIN
 END $$;
 
 CREATE FUNCTION $s.rate_json(one $s.queues) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN one.rate IS NOT NULL THEN jsonb_build_object('limit', one.rate, 'perMs', one.rate_per) END
-$$;
-
-CREATE FUNCTION $s.queue_json(one $s.queues) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-  SELECT jsonb_strip_nulls(jsonb_build_object('name', one.name, 'isPaused', one.paused = 1,
-    'limit', one.most, 'limitedAt', one.limited_at, 'rate', $s.rate_json(one), 'ratedAt', one.rated_at))
+  SELECT CASE WHEN one.rate_limit IS NOT NULL THEN jsonb_build_object('limit', one.rate_limit, 'perMs', one.rate_per_ms) END
 $$;
 
 CREATE FUNCTION $s.get_queue(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg(jsonb_build_object('name', q->>'name', 'isPaused', false) || $s.queue_json(o)
-    || jsonb_build_object('slots', (SELECT count(*) FROM $s.runs WHERE slot = 1 AND queue = q->>'name'),
+  SELECT json_agg(json_build_array(o, json_build_object('slots', (SELECT count(*) FROM $s.runs WHERE slot = 1 AND queue = q->>'name'),
       'refused', (SELECT count(*) FROM $s.runs WHERE reserved = 1 AND queue = q->>'name'),
-      'starts', (SELECT coalesce(jsonb_agg(jsonb_build_object('at', start.at, 'count', start.count) ORDER BY start.at), '[]')
-        FROM $s.queue_starts s CROSS JOIN LATERAL unnest(s.instants, s.counts) AS start(at, count) WHERE s.lane = q->>'lane')))
+      'starts', (SELECT coalesce(json_agg(json_build_object('at', start.at, 'count', start.count) ORDER BY start.at), '[]')
+        FROM $s.queue_starts s CROSS JOIN LATERAL unnest(s.instants, s.counts) AS start(at, count) WHERE s.lane = q->>'lane'))))
   FROM json_array_elements(requests) AS q LEFT JOIN $s.queues o ON o.name = q->>'name'
 $$;
 
 CREATE FUNCTION $s.list_queues(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg((SELECT coalesce(json_agg($s.queue_json(o) ORDER BY o.name), '[]') FROM $s.queues o))
+  SELECT json_agg((SELECT coalesce(json_agg(o ORDER BY o.name), '[]') FROM $s.queues o))
   FROM json_array_elements(requests)
 $$;
 
@@ -84,12 +78,12 @@ BEGIN
     one.limited_at := CASE WHEN one.most IS NOT NULL THEN (q->>'now')::float8 END;
   END IF;
   IF q->'rate' IS NOT NULL THEN
-    one.rate := (q->'rate'->>'limit')::float8;
-    one.rate_per := (q->'rate'->>'perMs')::float8;
-    one.rated_at := CASE WHEN one.rate IS NOT NULL THEN (q->>'now')::float8 END;
+    one.rate_limit := (q->'rate'->>'limit')::float8;
+    one.rate_per_ms := (q->'rate'->>'perMs')::float8;
+    one.rated_at := CASE WHEN one.rate_limit IS NOT NULL THEN (q->>'now')::float8 END;
   END IF;
   DELETE FROM $s.queues WHERE name = one.name;
-  IF one.paused = 1 OR one.most IS NOT NULL OR one.rate IS NOT NULL THEN INSERT INTO $s.queues SELECT one.*; END IF;
-  RETURN json_build_array($s.queue_json(one));
+  IF one.paused = 1 OR one.most IS NOT NULL OR one.rate_limit IS NOT NULL THEN INSERT INTO $s.queues SELECT one.*; END IF;
+  RETURN json_build_array(one);
 END $$;
 `
