@@ -1,3 +1,5 @@
+import { STORAGE_CALLS } from '../../../../src/contract/storage.ts'
+import { withOperations } from '../../../../src/testing/storages/wrapped.ts'
 import { brokenAddedChunks } from './added-chunks.ts'
 import { brokenAsked } from './asked.ts'
 import { brokenAttempts } from './attempts.ts'
@@ -55,8 +57,15 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenOverlaps,
 }
 
-/** For every law a storage that breaks it and, of the laws before it, none. */
+/** For a law a storage that breaks it and, of the laws before it, none. */
 export const brokenStorages: Readonly<Record<string, BrokenStorage>> = {
   ...Object.fromEntries(Object.entries(breaks).map(([id, one]) => [id, { breaks: one }])),
   ...brokenCrashes,
+}
+
+/** The storage that breaks a law. For a law of a call without one of its own: a storage in which this call does nothing. */
+export function brokenStorageOf(law: string): BrokenStorage | undefined {
+  const [call = ''] = law.split('/')
+  const silent: Break = (memory) => withOperations(memory, { [call]: () => undefined })
+  return brokenStorages[law] ?? (call in STORAGE_CALLS ? { breaks: silent } : undefined)
 }

@@ -118,7 +118,6 @@ export const brokenOwners: Readonly<Record<string, Break>> = {
   'owners/due-waits-wake-parked-runs': forgetting((memory, id) => memory.runs.waits(id).length > 0),
   'owners/ended-children-wake-parked-runs': forgetsThatChildrenWake,
   'owners/old-waits-are-dropped': oldWaitsAreListed,
-  'leave/frees-its-runs': () => ({ leave: () => undefined }),
   'tokens.release/orphans-keep-their-waits': orphansCanBeReleased,
   'tick/endless-lease': (memory) => ({ tick: (request) => memory.tick({ ...request, endless: false }) }),
 }

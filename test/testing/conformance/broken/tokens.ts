@@ -203,7 +203,6 @@ export const brokenTokens: Readonly<Record<string, Break>> = {
       },
     },
   }),
-  'tokens.release/drops-waits': () => ({ tokens: { release: () => undefined } }),
   'tokens.release/waits-of-others-stay': (memory) => ({
     tokens: {
       release(waits) {
