@@ -29,11 +29,8 @@ export const OLDER_NAMES: Partial<Readonly<Record<RunStatus, string>>> = {
   PENDING_VERSION: 'WAITING_FOR_DEPLOY',
 }
 
-/** Those that no run has here, as an engine takes up a run and executes it at once. */
-export const NEVER: readonly string[] = [
-  'DEQUEUED',
-  'SYSTEM_FAILURE',
-  'REATTEMPTING',
-  'FROZEN',
-  'INTERRUPTED',
-]
+/** Those that no run has here: an engine takes up a run and executes it at once, and no service is in between. */
+export const OTHER_STATUSES = ['DEQUEUED', 'SYSTEM_FAILURE'] as const
+
+/** Those that no run has here either, and that only older versions of the service know. */
+export const OLDER_STATUSES: readonly string[] = ['REATTEMPTING', 'FROZEN', 'INTERRUPTED']

@@ -32,6 +32,22 @@ export function mayBeLeft<T>(promise: Promise<T>): Promise<T> {
   return promise
 }
 
+/**
+ * The answer to a call that an attempt has out. If the attempt ends first, its code may have left the call behind: a
+ * rejection then does not end the process, and a caller that awaits it gets it all the same.
+ */
+export function leftAtEnd<T>(
+  attempt: { readonly isEnded: boolean } | undefined,
+  answer: Promise<T>,
+): Promise<T> {
+  if (attempt === undefined) return answer
+  const told: Promise<T> = answer.catch((error: unknown) => {
+    if (attempt.isEnded) void mayBeLeft(told)
+    throw error
+  })
+  return told
+}
+
 function ignore(): void {
   // Told to a caller that awaits the promise.
 }

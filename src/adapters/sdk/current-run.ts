@@ -3,7 +3,7 @@ import { type CallEnd, callingRun, type RunPlace } from '../../api/run-place.ts'
 import { runs } from '../../core/ambient/ambient.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import type { TriggerMarks } from '../../api/trigger-marks.ts'
-import { mayBeLeft } from '../../primitives/awaitable.ts'
+import { leftAtEnd, mayBeLeft } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import type { TaskRunContext } from './context.ts'
 import type { TaskWait } from './hooks.ts'
@@ -55,16 +55,11 @@ export function currentRun(): CurrentRun | undefined {
 export function leavable<Answer>(answer: Answer): Answer {
   const place = callingRun(runs)
   if (place === undefined || !(answer instanceof Promise)) return answer
-  const leave = (told: Promise<unknown>): void => void (place.isEnded && mayBeLeft(told))
-  leave(answer)
+  if (place.isEnded) void mayBeLeft(answer)
   // Waits and pages are more than a promise, and see to it themselves.
   if ('unwrap' in answer || Symbol.asyncIterator in answer) return answer
-  const told = answer.catch((error: unknown) => {
-    leave(told)
-    throw error
-  })
   // Cast: it resolves and rejects as the answer does.
-  return told as Answer & Promise<unknown>
+  return leftAtEnd(place, answer) as Answer & Promise<unknown>
 }
 
 /** The attempt that executes at a place. A function that goes on after its attempt is outside of it. */

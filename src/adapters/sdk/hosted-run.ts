@@ -1,6 +1,7 @@
 import type { StoredError } from '../../api/errors.ts'
 import type { RetrievedRun, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
+import type { OTHER_STATUSES } from '../../hosted/statuses.ts'
 import { currentEnvironment } from './context.ts'
 import type { HostedRunHandle, HostedTask } from './task-types.ts'
 import type { Untyped } from './untyped.ts'
@@ -14,12 +15,8 @@ type TypesOf<Subject> =
       ? { payload: Payload; output: Output }
       : { payload: Untyped; output: Untyped }
 
-type OtherStatus = 'DEQUEUED' | 'SYSTEM_FAILURE'
-/** Statuses that no run has here: an engine takes up a run and executes it at once, and no service is in between. */
-export const OTHER_STATUSES: readonly unknown[] = ['DEQUEUED', 'SYSTEM_FAILURE'] satisfies OtherStatus[]
-
 /** A status of the hosted service. */
-export type HostedRunStatus = RunStatus | OtherStatus
+export type HostedRunStatus = RunStatus | (typeof OTHER_STATUSES)[number]
 
 /** The error of a run, with its stack under the name that it has there, too. */
 export interface HostedRunError extends StoredError {

@@ -1,9 +1,10 @@
 import { type Cursor, type CursorPagePromise, cursorPages, type LoadedPage } from '../../api/cursor-page.ts'
 import type { ListRunsParams, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
+import { OTHER_STATUSES } from '../../hosted/statuses.ts'
 import { requireFlag } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
-import { type HostedRunStatus, type ListedHostedRun, listed, OTHER_STATUSES } from './hosted-run.ts'
+import { type HostedRunStatus, type ListedHostedRun, listed } from './hosted-run.ts'
 import { type Pages, type CursoredPage, shownPages } from './page.ts'
 import { keptBatch } from './triggering.ts'
 import type { Untyped } from './untyped.ts'
@@ -56,7 +57,8 @@ function enginePages(params: HostedListRunsParams): CursorPagePromise<Run> {
 /** Without the statuses that no run has, which may be all that were asked for. */
 function engineParams(params: HostedListRunsParams, isNone: boolean): ListRunsParams {
   const asked = [params.status ?? []].flat()
-  const status = asked.filter((one): one is RunStatus => !OTHER_STATUSES.includes(one))
+  const absent: readonly string[] = OTHER_STATUSES
+  const status = asked.filter((one): one is RunStatus => !absent.includes(one))
   const { period: _period, from: _from, ...others } = params
   // No run was created before this instant.
   return isNone || (asked.length > 0 && status.length === 0)

@@ -643,19 +643,6 @@ export function endedReader(refused: () => Promise<never>): AsyncIterable<never>
   return { [Symbol.asyncIterator]: () => ({ next: refused }) }
 }
 
-/**
- * The answer to a call that `attempt` has out. If the attempt ends first, its code may have left the call behind: a
- * rejection then does not end the process, and a caller that awaits it gets it all the same.
- */
-export function leftAtEnd<T>(attempt: Attempt | undefined, answer: Promise<T>): Promise<T> {
-  if (attempt === undefined) return answer
-  const told: Promise<T> = answer.catch((error: unknown) => {
-    if (attempt.isEnded) void mayBeLeft(told)
-    throw error
-  })
-  return told
-}
-
 /** The error for an attempt that lost its run to another one. */
 export function staleAttempt(runId: string): WaitpointError {
   return new WaitpointError(

@@ -1,4 +1,4 @@
-import { mayBeLeft } from '../../primitives/awaitable.ts'
+import { leftAtEnd, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireName, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { Watcher } from '../changes/watchers.ts'
@@ -15,7 +15,7 @@ import type {
   StreamsNamespace,
   StreamSource,
 } from '../../api/stream.ts'
-import { type Attempt, endedReader, endError, lateAttempt, leftAtEnd, refuse } from '../attempt/attempt.ts'
+import { type Attempt, endedReader, endError, lateAttempt, refuse } from '../attempt/attempt.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
 import { StreamReader } from '../reading/stream-reader.ts'

@@ -2,7 +2,8 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Inserted } from '../../contract/storage.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RunHandle, RunOutcome } from '../../api/run.ts'
-import { leftAtEnd, liveAttempt } from '../attempt/attempt.ts'
+import { liveAttempt } from '../attempt/attempt.ts'
+import { leftAtEnd } from '../../primitives/awaitable.ts'
 import { finalRecord, lostOutcome, outcomeOf, outputOf } from '../reading/run-results.ts'
 
 let accessTokenProperty: PropertyDescriptor

@@ -1,9 +1,12 @@
 import type { RunStatus } from '../../contract/records.ts'
 import type { ListRunsParams } from '../../api/run.ts'
-import { NEVER, OLDER_NAMES } from '../../hosted/statuses.ts'
+import { OLDER_NAMES, OLDER_STATUSES, OTHER_STATUSES } from '../../hosted/statuses.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Limits } from '../limits.ts'
 import { ListQuery } from '../requests/list-query.ts'
+
+/** The statuses that no run has. */
+const NEVER: readonly string[] = [...OTHER_STATUSES, ...OLDER_STATUSES]
 
 /** The statuses that have other names in older versions of the API. */
 const OLDER: ReadonlyMap<string, string> = new Map(
