@@ -46,6 +46,7 @@ const SEEN_BESIDES: Readonly<Record<string, readonly string[]>> = {
   'src/clock/plain.ts': ['plainClock'],
   'src/contract/queue-limits.ts': ['MOST_QUEUE_LIMIT'],
   'src/hosted/queue-item.ts': ['HostedQueueName', 'queueItem', 'queueNameOf'],
+  'src/hosted/statuses.ts': ['OTHER_STATUSES'],
   'src/api/cursor-page.ts': ['Cursor', 'cursorPages', 'LoadedPage'],
   'src/api/duration-boundaries.ts': ['CALL_BOUNDARIES', 'RUN_BOUNDARIES'],
   'src/api/errors.ts': ['StoredError'],

@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest'
 import {
   type Field,
   type FieldType,
+  KEY_FIELDS,
   RUN_FIELDS,
   type RunRecord,
   TOKEN_FIELDS,
   type TokenRecord,
   WAIT_FIELDS,
 } from '../../../src/contract/records.ts'
-import { LEASE_FIELDS, QUEUE_FIELDS } from '../../../src/contract/storage.ts'
+import { LEASE_FIELDS, QUEUE_FIELDS, RATE_FIELDS } from '../../../src/contract/storage.ts'
 import { LEASE_COLUMNS, leaseOfRow, leaseValues } from '../../../src/generated/lease-record.ts'
 import { QUEUE_COLUMNS, queueOfRow, queueValues } from '../../../src/generated/queue-settings.ts'
 import { runOfValues, runValues } from '../../../src/generated/run-record.ts'
@@ -24,28 +25,32 @@ import { manualToken, queuedRun } from '../storage-fixture.ts'
 
 const text = fc.string({ unit: 'grapheme' })
 const instant = fc.integer({ min: 1, max: 2 ** 48 - 1 })
-const values: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
+const plain = {
   name: text,
   text,
   texts: fc.array(text, { maxLength: 3 }),
   count: fc.nat(),
   number: instant,
   flag: fc.boolean(),
-  key: fc.record({ scope: text, value: text, expiresAt: fc.option(instant, { nil: undefined }) }),
-  rate: fc.record({ limit: fc.nat(), perMs: fc.nat() }),
+}
+const values: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
+  ...plain,
+  key: fieldsOf(KEY_FIELDS, [], plain),
+  rate: fieldsOf(RATE_FIELDS, [], plain),
 }
 
 /** Any values in all fields of a record but these. */
 function fieldsOf<Fields extends Readonly<Record<string, Field>>>(
   fields: Fields,
   but: readonly (keyof Fields)[],
+  from: Readonly<Record<string, fc.Arbitrary<unknown>>> = values,
 ): fc.Arbitrary<Partial<Record<keyof Fields, unknown>>> {
   const entries = Object.entries(fields).filter(([name]) => !but.includes(name))
   return fc.record(
     Object.fromEntries(
       entries.map(([name, { type, isOptional }]) => [
         name,
-        isOptional ? fc.option(values[type], { nil: undefined }) : values[type],
+        isOptional ? fc.option(from[type] ?? text, { nil: undefined }) : (from[type] ?? text),
       ]),
     ),
   ) as fc.Arbitrary<Partial<Record<keyof Fields, unknown>>>
