@@ -45,6 +45,8 @@ export interface RunRecord {
   readonly owner?: string | undefined
   /** The fence: raised by every claim, by every outside cancel, and by every push. */
   readonly epoch: number
+  /** How often the run has parked. Absent: never. */
+  readonly parks?: number | undefined
   /** Whether the run counts against the limit of its queue. */
   readonly slot: boolean
   /** A canceled run whose function has not settled gives its slot back at this instant at the latest. */
@@ -243,6 +245,7 @@ export const RUN_FIELDS: FieldsOf<RunRecord> = {
   version: { type: 'name', isOptional: true, changes: 'content' },
   attemptsJson: { type: 'text', column: 'attempts_json', isOptional: true, isRare: true, changes: 'content' },
   priorityMs: { type: 'number', isOptional: true, isRare: true },
+  parks: { type: 'count', isOptional: true, changes: 'content' },
 }
 
 export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {

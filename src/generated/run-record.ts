@@ -8,7 +8,7 @@ export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] 
 
 /** The columns that make a run; to ask for these only is a quarter cheaper than for all. */
 export const RUN_COLUMNS =
-  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version, attempts_json, priority_ms'
+  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version, attempts_json, priority_ms, parks'
 
 /** The run of a row of `RUN_COLUMNS`, in their order. */
 export function runOfValues(values: readonly Value[]): RunRecord {
@@ -25,7 +25,7 @@ export function runOfValues(values: readonly Value[]): RunRecord {
     key: keyIn(values[24], values[25], values[26]), createdAt: values[27] as RunRecord['createdAt'],
     updatedAt: values[28] as RunRecord['updatedAt'], startedAt: numberOf(values[29]),
     finishedAt: numberOf(values[30]), version: textOf(values[31]), attemptsJson: textOf(values[32]),
-    priorityMs: numberOf(values[33]),
+    priorityMs: numberOf(values[33]), parks: numberOf(values[34]),
   }
 }
 
@@ -39,7 +39,7 @@ export function runValues(record: RunRecord): readonly Value[] {
     orNull(record.metadataJson), textsColumn(record.streams), record.queue, orNull(record.concurrencyKey),
     orNull(record.optionsJson), orNull(record.key?.scope), orNull(record.key?.value), orNull(record.key?.expiresAt),
     record.createdAt, record.updatedAt, orNull(record.startedAt), orNull(record.finishedAt), orNull(record.version),
-    orNull(record.attemptsJson), orNull(record.priorityMs),
+    orNull(record.attemptsJson), orNull(record.priorityMs), orNull(record.parks),
   ]
 }
 
@@ -51,7 +51,7 @@ export const RUN_COLUMN_OF: Readonly<Record<string, string>> = {
   expiresAt: 'expires_at', parentId: 'parent_id', rootId: 'root_id', metadataJson: 'metadata', queue: 'queue',
   concurrencyKey: 'concurrency_key', optionsJson: 'options', createdAt: 'created_at', updatedAt: 'updated_at',
   startedAt: 'started_at', finishedAt: 'finished_at', version: 'version', attemptsJson: 'attempts_json',
-  priorityMs: 'priority_ms',
+  priorityMs: 'priority_ms', parks: 'parks',
 }
 
 /** The fields that decide the place of a run in line and its holder. */
@@ -70,7 +70,7 @@ export function runPlaceValues(record: RunRecord): readonly Value[] {
 /** The other columns that change. */
 export const RUN_CONTENT = `
   output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?, metadata = ?,
-  streams = ?, updated_at = ?, started_at = ?, finished_at = ?, version = ?, attempts_json = ?`
+  streams = ?, updated_at = ?, started_at = ?, finished_at = ?, version = ?, attempts_json = ?, parks = ?`
 
 /** The values of `RUN_CONTENT`. */
 export function runContentValues(record: RunRecord): readonly Value[] {
@@ -78,7 +78,7 @@ export function runContentValues(record: RunRecord): readonly Value[] {
     orNull(record.outputJson), orNull(record.errorJson), record.attempt, record.policyAttempt, record.interruptions,
     record.epoch, textsColumn(record.tags), orNull(record.metadataJson), textsColumn(record.streams),
     record.updatedAt, orNull(record.startedAt), orNull(record.finishedAt), orNull(record.version),
-    orNull(record.attemptsJson),
+    orNull(record.attemptsJson), orNull(record.parks),
   ]
 }
 
@@ -88,7 +88,7 @@ export const RUN_FROM_ROW = `
     interruptions = r.interruptions, owner = r.owner, epoch = r.epoch, slot = r.slot, slot_until = r.slot_until,
     returned = r.returned, wake_at = r.wake_at, expires_at = r.expires_at, tags = r.tags, tag_list = r.tag_list,
     metadata = r.metadata, streams = r.streams, updated_at = r.updated_at, started_at = r.started_at,
-    finished_at = r.finished_at, version = r.version, attempts_json = r.attempts_json`
+    finished_at = r.finished_at, version = r.version, attempts_json = r.attempts_json, parks = r.parks`
 
 export const SQLITE_RUN_TABLE = `
   task_id TEXT NOT NULL, status TEXT NOT NULL, payload TEXT, output TEXT, error TEXT, attempt INTEGER NOT NULL,
@@ -98,7 +98,7 @@ export const SQLITE_RUN_TABLE = `
   concurrency_key TEXT, options TEXT, key_scope TEXT, key_value TEXT, key_expires_at NUMERIC,
   created_at NUMERIC NOT NULL, updated_at NUMERIC NOT NULL, started_at NUMERIC, finished_at NUMERIC`
 export const SQLITE_RUN_TABLE_ADDED = `
-  version TEXT, attempts_json TEXT, priority_ms NUMERIC`
+  version TEXT, attempts_json TEXT, priority_ms NUMERIC, parks INTEGER`
 export const POSTGRES_RUN_TABLE = `
   task_id text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL, payload text, output text, error text,
   attempt int NOT NULL, policy_attempt int NOT NULL, interruptions int NOT NULL, owner text COLLATE "C",
@@ -108,7 +108,7 @@ export const POSTGRES_RUN_TABLE = `
   key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8, created_at float8 NOT NULL,
   updated_at float8 NOT NULL, started_at float8, finished_at float8`
 export const POSTGRES_RUN_TABLE_ADDED = `
-  version text COLLATE "C", attempts_json text, priority_ms float8`
+  version text COLLATE "C", attempts_json text, priority_ms float8, parks int`
 
 /** Whether a run has nothing that only some runs have, and runs that are over. */
 export function isPlainRun(record: RunRecord): boolean {
@@ -127,6 +127,7 @@ export function plainRunDraft(record: RunRecord, now: number): RunDraft {
     owner: record.owner, epoch: record.epoch, slot: record.slot, returned: record.returned, rootId: record.rootId,
     tags: record.tags, streams: record.streams, queue: record.queue, createdAt: record.createdAt,
     updatedAt: Math.max(record.updatedAt, now), startedAt: record.startedAt, version: record.version,
+    parks: record.parks,
   }
 }
 
@@ -142,6 +143,6 @@ export function fullRunDraft(record: RunRecord, now: number): RunDraft {
     concurrencyKey: record.concurrencyKey, optionsJson: record.optionsJson, key: record.key,
     createdAt: record.createdAt, updatedAt: Math.max(record.updatedAt, now), startedAt: record.startedAt,
     finishedAt: record.finishedAt, version: record.version, attemptsJson: record.attemptsJson,
-    priorityMs: record.priorityMs,
+    priorityMs: record.priorityMs, parks: record.parks,
   }
 }

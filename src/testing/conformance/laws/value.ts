@@ -135,6 +135,7 @@ export const valueLaws: readonly Law[] = [
           policyAttempt: 2 ** 25 + at + 1,
           interruptions: 2 ** 26 + 5 + at,
           epoch: 2 ** 30 + at,
+          parks: 2 ** 27 + at,
         }
         await storedRun(s, {
           ...queuedRun(`r${at}`, {
