@@ -224,12 +224,16 @@ export class TemplateStorage implements Storage {
     },
     park: async (fence) => {
       const run = this.#fenced(fence)
-      if (run?.status !== 'EXECUTING') return undefined
-      return this.#write(run, { status: 'WAITING', slot: false, interruptions: 0 }, fence)
+      const { status, parks = 0 } = run ?? {}
+      // Stored before: its answer was lost.
+      if (status === 'WAITING' && parks === fence.parks) return run
+      if (run === undefined || status === 'WAITING' || parks + 1 !== fence.parks) return undefined
+      return this.#write(run, { status: 'WAITING', slot: false, interruptions: 0, parks: fence.parks }, fence)
     },
     resume: async ({ queueLimit = Infinity, ...fence }) => {
       const run = this.#fenced(fence)
-      if (run?.status !== 'WAITING') return { outcome: 'stale' }
+      if (run === undefined || run.parks !== fence.parks) return { outcome: 'stale' }
+      if (run.status === 'EXECUTING') return { outcome: 'resumed', record: run }
       if (this.#slots(run) >= queueLimit) {
         this.#db.refused.put(run.id, { id: run.id })
         return { outcome: 'full' }

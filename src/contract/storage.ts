@@ -107,11 +107,15 @@ export interface RunStore extends RunStoreExtras {
    * refused because the lease was not live does not count.
    */
   claim(request: RunClaim): Awaitable<RunClaimed>
-  /** `EXECUTING` becomes `WAITING`, the slot is freed, `interruptions` is 0 again. Not as expected: `undefined`. */
+  /**
+   * `EXECUTING` becomes `WAITING` if the run has parked `parks - 1` times, and has parked `parks` times then. The slot is freed,
+   * `interruptions` is 0 again. A run that waits in this park is answered once more. Not as expected: `undefined`.
+   */
   park(request: RunFence): Awaitable<RunRecord | undefined>
   /**
-   * `WAITING` becomes `EXECUTING` and takes a slot of its queue. Without a free slot the answer is `full`, and no queued run
-   * of that queue is claimed before this run gets its slot. Not as expected: `stale`.
+   * `WAITING` in the park of this number becomes `EXECUTING` and takes a slot of its queue. Without a free slot the answer is `full`, and no
+   * queued run of that queue is claimed before this run gets its slot. A run that executes since this park is answered once more. Not as
+   * expected: `stale`.
    */
   resume(request: RunResume): Awaitable<RunResumed>
   /** The mark of each scope, in order; see {@link RunInsert.mark}. `undefined` for a scope that has none. */
@@ -193,9 +197,14 @@ export interface RunAsked {
   readonly runs: readonly RunRecord[]
 }
 
+/**
+ * An attempt, and a park of its run: the first is 1, and no claim takes the number back. A call that arrives late, once the run has gone
+ * on or has parked again, names another park than the run is in.
+ */
 export interface RunFence {
   readonly id: string
   readonly epoch: number
+  readonly parks: number
   readonly by: string
   readonly now: number
 }
@@ -679,13 +688,14 @@ export interface InsertedExtras {
 
 /**
  * Saves a parked run its resume: a storage that `resumesWaiting` resumes the run in the same step as the token is settled, and
- * answers it. It does so only if this settle makes a wait of the run ready, and the run is `WAITING` with this epoch and its owner is the
- * `by` of the settle, and never beyond what is set of its queue. It may leave the run as it is for any other reason: the caller then resumes it as
- * usual, as it does after a lost answer. For a run that has resumed by then, that answers `stale`.
+ * answers it. It does so only if this settle makes a wait of the run ready, and the run is `WAITING` with this epoch in this park and its owner
+ * is the `by` of the settle, and never beyond what is set of its queue. It may leave the run as it is for any other reason: the caller then resumes it as
+ * usual, as it does after a lost answer. For a run that has resumed by then, that answers the run once more.
  */
 export interface RunToResume {
   readonly runId: string
   readonly epoch: number
+  readonly parks: number
 }
 
 /** The optional part of a {@link TokenSettle}. */

@@ -53,14 +53,14 @@ it('does the usual requests of a turn together, and only the others one by one',
   expect(awaited.map(({ outcome }) => outcome)).toEqual([...RUNS.map(() => 'registered'), 'unknown'])
 
   const parked = await Promise.all([
-    ...RUNS.map(async (id) => storage.runs.park({ id, epoch: 1, by, now })),
-    storage.runs.park({ id: 'd', epoch: 1, by, now }),
+    ...RUNS.map(async (id) => storage.runs.park({ id, epoch: 1, parks: 1, by, now })),
+    storage.runs.park({ id: 'd', epoch: 1, parks: 1, by, now }),
   ])
   expect(parked.map((run) => run?.status)).toEqual([...RUNS.map(() => 'WAITING'), undefined])
 
   const settled = await Promise.all([
     ...RUNS.map(async (id) => {
-      const completion = { id: `token ${id}`, outputJson: '1', by, now, resume: fenceOf(id) }
+      const completion = { id: `token ${id}`, outputJson: '1', by, now, resume: { ...fenceOf(id), parks: 1 } }
       return storage.tokens.settle(completion)
     }),
     storage.tokens.settle({ id: 'token a', outputJson: '2', by, now }),
@@ -70,10 +70,10 @@ it('does the usual requests of a turn together, and only the others one by one',
     [false, undefined],
   ])
 
-  await ofEach((id) => storage.runs.park({ id, epoch: 1, by, now }))
+  await ofEach((id) => storage.runs.park({ id, epoch: 1, parks: 2, by, now }))
   const resumed = await Promise.all([
-    ...RUNS.map(async (id) => storage.runs.resume({ id, epoch: 1, by, now, isHinted: id === 'a' })),
-    storage.runs.resume({ id: 'd', epoch: 1, by, now }),
+    ...RUNS.map(async (id) => storage.runs.resume({ id, epoch: 1, parks: 2, by, now, isHinted: id === 'a' })),
+    storage.runs.resume({ id: 'd', epoch: 1, parks: 1, by, now }),
   ])
   expect(resumed).toEqual([
     ...RUNS.map((id) => ({

@@ -156,7 +156,7 @@ class Hustler {
       id,
       outputJson: '1',
       fence: isFenced ? attempt : undefined,
-      resume: isFenced ? undefined : attempt,
+      resume: isFenced || attempt === undefined ? undefined : { ...attempt, parks: run?.parks ?? 0 },
       by: this.#owner,
       now: this.#field.next(),
     })
@@ -165,10 +165,11 @@ class Hustler {
   async #park(): Promise<void> {
     const run = this.#pick([...this.#held.values()])
     if (run === undefined) return
-    const fence = { id: run.id, epoch: run.epoch, by: this.#owner, now: this.#field.next() }
-    await this.#storage.runs.park(fence)
-    await this.#storage.runs.resume({ ...fence, queueLimit: 40, isHinted: true })
-    await this.#storage.runs.park(fence)
+    const { id, epoch, parks = 0 } = run
+    const fence = { id, epoch, by: this.#owner, now: this.#field.next() }
+    await this.#storage.runs.resume({ ...fence, parks, queueLimit: 40, isHinted: true })
+    const parked = await this.#storage.runs.park({ ...fence, parks: parks + 1 })
+    if (parked !== undefined && this.#held.has(id)) this.#held.set(id, parked)
   }
 
   async #end(): Promise<void> {

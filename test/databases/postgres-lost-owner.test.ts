@@ -62,7 +62,7 @@ async function parked(
     if (!tokenId.startsWith('run:')) await storage.tokens.insert({ record, now: START, by: LOST })
     await storage.tokens.await({ tokenId, runId: id, epoch, by: LOST, now: START })
   }
-  await storage.runs.park({ id, epoch, by: LOST, now: START })
+  await storage.runs.park({ id, epoch, parks: 1, by: LOST, now: START })
 }
 
 describe('an owner that is lost while a transaction is open that has completed a token of its run', () => {

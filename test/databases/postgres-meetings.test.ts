@@ -174,8 +174,8 @@ it('a run without a living owner that is locked keeps no others of its turn from
   const holder = await begun(
     `SELECT 1 FROM ${schema}.runs WHERE id = '${madeId('run', 'b', now)}' FOR UPDATE`,
   )
-  const orphan = storage.runs.park({ id: 'b', epoch: 1, by: 'two', now })
-  const other = storage.runs.park({ id: 'c', epoch: 1, by, now })
+  const orphan = storage.runs.park({ id: 'b', epoch: 1, parks: 1, by: 'two', now })
+  const other = storage.runs.park({ id: 'c', epoch: 1, parks: 1, by, now })
   // It comes first in the order of locks: a turn that has locked the other one may not wait for it.
   expect(await other).toMatchObject({ status: 'WAITING' })
   await holder.commit()

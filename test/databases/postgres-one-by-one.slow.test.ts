@@ -18,9 +18,11 @@ interface KnownRun {
   readonly id: string
   readonly epoch: number
   readonly owner: string | null
+  readonly parks: number | null
+  readonly status: string
 }
 
-interface KnownWait extends Pick<KnownRun, 'epoch'> {
+interface KnownWait extends Pick<KnownRun, 'epoch' | 'parks'> {
   readonly run: string
   readonly token: string
   readonly owner: string
@@ -115,9 +117,9 @@ class Sides {
     const [schema] = this.#schemas
     const { rows } = await this.#pool.query(`SELECT
       (SELECT coalesce(json_agg(one), '[]') FROM (
-        SELECT id, epoch, owner FROM ${schema}.runs ORDER BY (owner IS NULL), seq DESC LIMIT ${RUNS}) AS one) AS runs,
+        SELECT id, epoch, owner, parks, status FROM ${schema}.runs ORDER BY (owner IS NULL), seq DESC LIMIT ${RUNS}) AS one) AS runs,
       (SELECT coalesce(json_agg(id), '[]') FROM (SELECT id FROM ${schema}.tokens ORDER BY seq DESC LIMIT ${TOKENS}) AS one) AS tokens,
-      (SELECT coalesce(json_agg(json_build_object('run', run_id, 'token', token_id, 'owner', w.owner, 'epoch', epoch,
+      (SELECT coalesce(json_agg(json_build_object('run', run_id, 'token', token_id, 'owner', w.owner, 'epoch', epoch, 'parks', parks,
         'is_parked', status = 'WAITING' AND held = 1) ORDER BY run_id, token_id), '[]')
         FROM ${schema}.waits w JOIN ${schema}.runs r ON r.id = run_id WHERE ready = 0) AS waits`)
     return (rows as readonly Known[])[0] ?? { runs: [], tokens: [], waits: [] }
@@ -177,7 +179,7 @@ class Engines {
   }
 
   get #run(): KnownRun {
-    return this.#pick(this.#known.runs) ?? { id: 'unknown', epoch: 1, owner: null }
+    return this.#pick(this.#known.runs) ?? UNKNOWN
   }
 
   get #attempt(): { readonly epoch: number; readonly by_owner: string; readonly run: string } {
@@ -364,8 +366,11 @@ class Engines {
   }
 
   #fence(): Request {
-    const { run: id, epoch, by_owner } = this.#attempt
-    return { id, epoch, by_owner, now: this.#now }
+    const { id, epoch, owner, parks, status } = this.#run
+    const attempt = { epoch: this.#is(0.9) ? epoch : epoch - 1, by_owner: owner ?? 'one 0' }
+    // The park that it is in or comes next, or now and then one before.
+    const next = (parks ?? 0) + (status === 'WAITING' ? 0 : 1)
+    return { id, ...attempt, parks: this.#is(0.9) ? next : next - 1, now: this.#now }
   }
 
   #completion(): Request {
@@ -382,7 +387,8 @@ class Engines {
       call: `call ${this.#next()}`,
       ...(this.#is(0.1) && { times_out: true }),
       ...(this.#is(0.1) && { fence_run: run, fence_epoch: epoch }),
-      ...(wait !== undefined && this.#is(0.7) && { resume_run: wait.run, resume_epoch: wait.epoch }),
+      ...(wait !== undefined &&
+        this.#is(0.7) && { resume_run: wait.run, resume_epoch: wait.epoch, resume_parks: wait.parks }),
     }
   }
 
@@ -403,6 +409,8 @@ class Engines {
     }
   }
 }
+
+const UNKNOWN: KnownRun = { id: 'unknown', epoch: 1, owner: null, parks: null, status: 'QUEUED' }
 
 const KINDS = [
   ...(['insert_runs', 'claim_runs', 'claim_runs', 'tick', 'tick', 'insert_tokens', 'insert_tokens'] as const),

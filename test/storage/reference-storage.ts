@@ -227,9 +227,21 @@ export class ReferenceStorage {
     return isAttempted && run.epoch === epoch && run.owner === by ? run : undefined
   }
 
+  /** Parks the run, unless it is in this park. */
+  park(fence: RunFence): RunRecord | undefined {
+    const run = this.fenced(fence)
+    if (run === undefined) return undefined
+    const isParked = run.status === 'WAITING'
+    if (fence.parks !== (run.parks ?? 0) + (isParked ? 0 : 1)) return undefined
+    const change = { status: 'WAITING', slot: false, interruptions: 0, parks: fence.parks } as const
+    if (!isParked) this.write(run.id, change, fence.now)
+    return this.run(run.id)
+  }
+
   resume(fence: RunFence, limit: number): 'resumed' | 'full' | 'stale' {
     const run = this.fenced(fence)
-    if (run?.status !== 'WAITING') return 'stale'
+    if (run === undefined || run.parks !== fence.parks) return 'stale'
+    if (run.status === 'EXECUTING') return 'resumed'
     if (this.slots(run) >= limit) {
       if (this.#isAlive(fence.by)) this.refused.add(run.id)
       return 'full'

@@ -146,9 +146,9 @@ function accepted<Answer>(answer: Answer | 'stale'): Answer {
   return answer
 }
 
-/** What the run's attempt says who it is. */
-export function fence({ id, epoch, owner = BY }: RunRecord, now = 0): RunFence {
-  return { id, epoch, by: owner, now }
+/** The attempt of a run, and the park that it is in, or else its next one. */
+export function fence({ id, epoch, status, parks = 0, owner = BY }: RunRecord, now = 0): RunFence {
+  return { id, epoch, parks: status === 'WAITING' ? parks : parks + 1, by: owner, now }
 }
 
 export function waitOf(tokenId: string, runId: string, owner: string = BY): WaitRecord {

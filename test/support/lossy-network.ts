@@ -51,9 +51,6 @@ interface Message {
 const AT_ONCE = 0.2
 const NEVER = new Promise<never>(() => undefined)
 
-/** Late copies of these have an effect that is wrong, where the run has gone on since: see docs/decisions/leases-and-fences.md. */
-const NOT_LATE: ReadonlySet<StorageOperation> = new Set(['runs.park', 'runs.resume'])
-
 /** Between processes and their storage: calls and answers take their time, get lost, and arrive after they were given up. */
 export class LossyNetwork {
   readonly #dice: Dice
@@ -171,7 +168,7 @@ export class LossyNetwork {
   }
 
   #mayBeLate(message: Message): void {
-    const isLate = message.outcome === undefined && !NOT_LATE.has(message.name) && this.#dice.happens(0.5)
+    const isLate = message.outcome === undefined && this.#dice.happens(0.5)
     if (isLate) this.#late = [...this.#late, message]
   }
 }

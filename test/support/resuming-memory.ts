@@ -13,7 +13,8 @@ export function resumingMemory(): Storage {
     const { resume, by, now } = request
     if (resume === undefined || settled === undefined || settled === 'stale' || !settled.won) return settled
     if (!settled.ready.some(({ runId }) => runId === resume.runId)) return settled
-    const resumed = memory.runs.resume({ id: resume.runId, epoch: resume.epoch, by, now })
+    const { runId: id, ...park } = resume
+    const resumed = memory.runs.resume({ id, ...park, by, now })
     return resumed.outcome === 'resumed' ? { ...settled, resumed: resumed.record } : settled
   }
   const storage = { ...memory, resumesWaiting: true, tokens: { ...memory.tokens, settle } }

@@ -607,9 +607,10 @@ export function hasFinished(attempt: Attempt): boolean {
   return attempt.isEnded && attempt.aborted === undefined
 }
 
-/** Takes what storage answers of the run; false when its end was known before: a late answer does not take it back. */
+/** Takes what storage answers of the run; false if its end or a later park was known before: a late answer takes neither back. */
 export function learn(attempt: Attempt, record: RunRecord): boolean {
-  if (isFinal(attempt.record.status)) return false
+  const { status, parks = 0 } = attempt.record
+  if (isFinal(status) || parks > (record.parks ?? 0)) return false
   attempt.record = record
   return true
 }

@@ -1,5 +1,5 @@
-import type { RunRecord, RunStatus } from '../../contract/records.ts'
-import type { Awaitable, RunResumed, RunToResume } from '../../contract/storage.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import type { Awaitable, RunFence, RunResumed, RunToResume } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import type { Host } from '../host/host.ts'
@@ -249,7 +249,7 @@ export class Slots {
     const { queue, epoch } = attempt.record
     if (tasks.queueLimits.has(queue) || this.#limited.has(queue)) return undefined
     if (!this.#line.isEmpty || this.room <= this.#offers.size || this.#offers.has(attempt)) return undefined
-    const offer = { attempt, run: { runId: attempt.id, epoch }, record: undefined }
+    const offer = { attempt, run: { runId: attempt.id, epoch, parks: parksOf(attempt) }, record: undefined }
     this.#offers.set(attempt, offer)
     return offer
   }
@@ -350,14 +350,14 @@ export class Slots {
     if (learn(attempt, record)) this.#kernel.publisher.run(record)
   }
 
-  /** A park that was stored and not acknowledged is found, not repeated; one the run did not wait for is not made. */
+  /** One the run did not wait for is not made. */
   #storePark(attempt: Attempt): Awaitable<RunRecord | undefined> {
     const { runs } = this.#kernel.host.storage
+    // Not asked for again: the answer to another call may tell of this park before its own.
+    const parks = parksOf(attempt) + 1
     return this.#kernel.outage.persist(attempt, () => {
       if (!attempt.is('parking')) return undefined
-      return chain(this.#forgetDelivered(attempt), () =>
-        chain(runs.park(this.#fence(attempt)), (record) => record ?? this.#ownRecord(attempt, 'WAITING')),
-      )
+      return chain(this.#forgetDelivered(attempt), () => runs.park(this.#fence(attempt, parks)))
     })
   }
 
@@ -366,20 +366,8 @@ export class Slots {
     const queueLimit = this.#kernel.tasks.queueLimits.get(attempt.record.queue)
     return this.#kernel.outage.persist<RunResumed>(attempt, () => {
       if (!attempt.is('resuming')) return { outcome: 'stale' }
-      return chain(runs.resume({ queueLimit, isHinted, ...this.#fence(attempt) }), (answer) => {
-        if (answer.outcome !== 'stale') return answer
-        return chain(this.#ownRecord(attempt, 'EXECUTING'), (record) =>
-          record === undefined ? answer : { outcome: 'resumed' as const, record },
-        )
-      })
+      return runs.resume({ queueLimit, isHinted, ...this.#fence(attempt, parksOf(attempt)) })
     })
-  }
-
-  /** The record of the run, if it is in this status and still this attempt's. */
-  #ownRecord({ id, record }: Attempt, status: RunStatus): Awaitable<RunRecord | undefined> {
-    return chain(this.#kernel.host.storage.runs.get(id), (current) =>
-      current?.status === status && current.epoch === record.epoch ? current : undefined,
-    )
   }
 
   /** A parked run is executed elsewhere once a wait of its is ready: outcomes that it has already got must not count. */
@@ -520,13 +508,9 @@ export class Slots {
     if (this.#suspects.size > 0) this.#suspects.delete(attempt)
   }
 
-  #fence(attempt: Attempt): { id: string; epoch: number; by: string; now: number } {
-    return {
-      id: attempt.id,
-      epoch: attempt.record.epoch,
-      by: this.#kernel.host.owner,
-      now: this.#kernel.host.now(),
-    }
+  #fence({ record: { id, epoch } }: Attempt, parks: number): RunFence {
+    const { host } = this.#kernel
+    return { id, epoch, parks, by: host.owner, now: host.now() }
   }
 
   #ask(attempt: Attempt, question: () => unknown): void {
@@ -535,6 +519,10 @@ export class Slots {
       if (!host.isClosed) events.error(error, attempt.id)
     })
   }
+}
+
+function parksOf({ record: { parks = 0 } }: Attempt): number {
+  return parks
 }
 
 function laneOf(attempt: Attempt): string {

@@ -224,9 +224,13 @@ function updateFinal(
 
 function parkRun(state: MemoryState, fence: RunFence): RunRecord | undefined {
   const run = fencedRun(state, fence)
-  if (run?.record.status !== 'EXECUTING') return undefined
+  if (run === undefined) return undefined
+  const { status, parks = 0 } = run.record
+  if (status === 'WAITING' && parks === fence.parks) return run.record
+  if (status === 'WAITING' || parks + 1 !== fence.parks) return undefined
   const draft = draftOf(run.record, fence.now)
   draft.status = 'WAITING'
+  draft.parks = fence.parks
   draft.slot = false
   draft.interruptions = 0
   return state.runs.replace(run, draft, fence)
@@ -237,7 +241,8 @@ function resumeRun(
   request: RunFence & { readonly queueLimit?: number | undefined },
 ): RunResumed {
   const run = fencedRun(state, request)
-  if (run?.record.status !== 'WAITING') return { outcome: 'stale' }
+  if (run === undefined || run.record.parks !== request.parks) return { outcome: 'stale' }
+  if (run.record.status === 'EXECUTING') return { outcome: 'resumed', record: run.record }
   if (run.lane.slots >= state.queues.limit(run.lane.queue, request.queueLimit)) {
     if (isHeld(run)) state.lanes.reserve(run)
     return { outcome: 'full' }

@@ -60,7 +60,7 @@ export function claimColumns({ claim, transaction }: Pick<RunInsert, 'claim' | '
 /** A transaction of the caller resumes nothing: see `claimColumns`. */
 export function resumeColumns({ resume, transaction }: Pick<TokenSettle, 'resume' | 'transaction'>): object {
   if (resume === undefined || transaction !== undefined) return NONE
-  return { resume_run: resume.runId, resume_epoch: resume.epoch }
+  return { resume_run: resume.runId, resume_epoch: resume.epoch, resume_parks: resume.parks }
 }
 
 export function amongColumns({ taskIds, tags }: RunsAmong): object {

@@ -253,9 +253,9 @@ function told({ isHeldBack, nextStartAt, isTrialDue }: ClaimAnswer): Partial<Run
 
 async function parkRun(
   { ask, hints }: PostgresSession,
-  { id, epoch, by, now }: RunFence,
+  { id, epoch, parks, by, now }: RunFence,
 ): Promise<RunRecord | undefined> {
-  const answer = (await ask(PARK, { id, epoch, by_owner: by, now }, id)) as RunAnswer | undefined
+  const answer = (await ask(PARK, { id, epoch, parks, by_owner: by, now }, id)) as RunAnswer | undefined
   if (answer === undefined) return undefined
   const record = runOf(answer)
   hints.run(id, by, true)
@@ -265,10 +265,10 @@ async function parkRun(
 
 async function resumeRun(
   { ask, hints, learnLimits }: PostgresSession,
-  { id, epoch, by, now, queueLimit = Infinity, isHinted = false }: RunResume,
+  { id, epoch, parks, by, now, queueLimit = Infinity, isHinted = false }: RunResume,
 ): Promise<RunResumed> {
   const isLimited = queueLimit !== Infinity
-  const columns = { id, epoch, by_owner: by, now, queue_limit: isLimited ? queueLimit : null }
+  const columns = { id, epoch, parks, by_owner: by, now, queue_limit: isLimited ? queueLimit : null }
   const request = isHinted ? { ...columns, is_hinted: true } : columns
   const answer = (await ask(RESUME, request, id)) as ResumeAnswer | 'full' | 'stale'
   if (answer === 'full' || answer === 'stale') return { outcome: answer }

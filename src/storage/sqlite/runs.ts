@@ -1,4 +1,4 @@
-import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { KeyRecord, RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
 import { boundRunId, boundTo } from '../../contract/run-binding.ts'
 import type {
   Inserted,
@@ -197,16 +197,17 @@ function updateFinal(session: SqliteSession, run: StoredRun, request: RunUpdate)
 
 function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined {
   const { database, hints } = session
-  const { id, epoch, by, now } = fence
+  const { id, epoch, parks, by, now } = fence
   const row = database.values(
-    `UPDATE runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0, updated_at = max(updated_at, ?)
-     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'EXECUTING' RETURNING ${STORED_RUN}`,
+    `UPDATE runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0, parks = ?1, updated_at = max(updated_at, ?2)
+     WHERE id = ?3 AND epoch = ?4 AND owner = ?5 AND coalesce(parks, 0) + 1 = ?1 AND status = 'EXECUTING' RETURNING ${STORED_RUN}`,
+    parks,
     now,
     id,
     epoch,
     by,
   )
-  if (row === undefined) return undefined
+  if (row === undefined) return runInPark(session, fence, 'WAITING')?.record
   const parked = storedRun(row)
   // Other owners see its owner as gone: a settled wait must wake the run.
   if (!parked.isHeld) moveRun(session, parked, fence)
@@ -215,17 +216,24 @@ function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined
   return parked.record
 }
 
-function resumeRun(
+/** The run of an attempt that is in this state since, or by, the park of the request. */
+function runInPark(
   session: SqliteSession,
-  { id, epoch, by, now, queueLimit = Infinity }: Resume,
-): RunResumed {
+  { id, epoch, parks, by }: RunFence,
+  inState: RunStatus,
+): StoredRun | undefined {
+  const run = findRun(session, id)
+  if (run?.record.status !== inState || run.record.parks !== parks) return undefined
+  return run.record.epoch === epoch && run.record.owner === by ? run : undefined
+}
+
+function resumeRun(session: SqliteSession, request: Resume): RunResumed {
   const { database, hints } = session
+  const { id, epoch, parks, by, now, queueLimit = Infinity } = request
   const set = queueSettings(database)
   if (queueLimit !== Infinity || set.length > 0) {
-    const run = findRun(session, id)
-    if (run?.record.status !== 'WAITING' || run.record.epoch !== epoch || run.record.owner !== by) {
-      return { outcome: 'stale' }
-    }
+    const run = runInPark(session, request, 'WAITING')
+    if (run === undefined) return resumedBefore(session, request)
     const taken = database.value(
       'SELECT count(*) AS value FROM runs WHERE slot = 1 AND lane = ?',
       laneOf(run.record),
@@ -241,15 +249,21 @@ function resumeRun(
     `UPDATE runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = max(updated_at, ?),
        line = CASE WHEN held = 0 THEN interruptions + 1 - ${SUSPECTS} END,
        line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
-     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING ${STORED_RUN}`,
+     WHERE id = ? AND epoch = ? AND owner = ? AND parks = ? AND status = 'WAITING' RETURNING ${STORED_RUN}`,
     now,
     id,
     epoch,
     by,
+    parks,
   )
-  if (row === undefined) return { outcome: 'stale' }
+  if (row === undefined) return resumedBefore(session, request)
   hints.run(id, by)
   return { outcome: 'resumed', record: runOfValues(row) }
+}
+
+function resumedBefore(session: SqliteSession, request: Resume): RunResumed {
+  const run = runInPark(session, request, 'EXECUTING')
+  return run === undefined ? { outcome: 'stale' } : { outcome: 'resumed', record: run.record }
 }
 
 /** The ends of nearly all runs change nothing else. */

@@ -6,6 +6,7 @@ import type {
   Inserted,
   RunClaim,
   RunClaimed,
+  RunFence,
   RunToResume,
   RunUpdated,
   Storage,
@@ -160,17 +161,14 @@ export class Subject {
     return parked
   }
 
-  /** The fence of the attempt of a run. */
-  fenceOf(
-    { id, epoch, owner = A }: RunRecord,
-    now = 0,
-  ): { readonly id: string; readonly epoch: number; readonly by: string; readonly now: number } {
-    return { id, epoch, by: owner, now: this.at(now) }
+  /** The attempt of a run, and the park that it is in, or else its next one. */
+  fenceOf({ id, epoch, status, parks = 0, owner = A }: RunRecord, now = 0): RunFence {
+    return { id, epoch, parks: status === 'WAITING' ? parks : parks + 1, by: owner, now: this.at(now) }
   }
 
   async wait(run: RunRecord, tokenId: string, now = 0): Promise<TokenAwaited> {
-    const { id, ...fence } = this.fenceOf(run, now)
-    return this.storage.tokens.await({ tokenId, runId: id, ...fence })
+    const { id, epoch, by, now: at } = this.fenceOf(run, now)
+    return this.storage.tokens.await({ tokenId, runId: id, epoch, by, now: at })
   }
 
   async settle(

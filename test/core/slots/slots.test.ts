@@ -222,6 +222,30 @@ describe('parking', () => {
     expect(await t.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED', output: 'rested' })
     expect(t.engine.stats()).toMatchObject(IDLE)
   })
+
+  it.each([
+    { hold: 'holdCall', tells: 'the park before its own answer does' },
+    { hold: 'holdAnswer', tells: 'the run before the park' },
+  ] as const)('keeps its number while a write that is out over it tells of $tells', async ({ hold }) => {
+    const steered = steeredStorage(storageOfThisProcess())
+    const waiting = bodyTask(({ metadata, wait }) => {
+      metadata.set('step', 1)
+      return wait.for({ minutes: 1 }).then(() => 'rested')
+    })
+    const clock = { mode: 'manual' } as const
+    await using t = await createTestEngine({ tasks: [waiting], storage: steered.storage, clock })
+    const errors: unknown[] = []
+    t.engine.on('error', ({ error }) => void errors.push(error))
+    const goOn = steered[hold]('runs.update')
+    const lost = hold === 'holdCall' ? [steered.loseAnswer('runs.park')] : []
+    const run = await t.engine.trigger(waiting, null)
+    await until(() => steered.calls.includes('runs.update') && errors.length === lost.length)
+    if (hold === 'holdAnswer') await until(() => t.engine.stats().waiting === 1)
+    goOn()
+    await t.clock.advance('10m')
+    expect(await t.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED', output: 'rested' })
+    expect(t.engine.stats()).toMatchObject(IDLE)
+  })
 })
 
 describe('resuming', () => {

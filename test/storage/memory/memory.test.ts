@@ -32,7 +32,7 @@ describe('every method', () => {
         own.insert('r', { createdAt: insertAt, updatedAt: insertAt }, insertAt)
         own.insertToken('t', { createdAt: insertAt }, insertAt)
         const [run] = own.claim({ now: claimAt }).runs
-        own.storage.runs.park({ id: 'r', epoch: 1, by: BY, now: parkAt })
+        own.storage.runs.park({ id: 'r', epoch: 1, parks: 1, by: BY, now: parkAt })
         const change = { status: 'COMPLETED', finishedAt: endAt } as const
         const end = { id: 'r', expected: { status: ['WAITING'] as const }, change, by: BY, now: endAt }
         const { createdAt, startedAt, finishedAt, updatedAt } =
@@ -51,7 +51,7 @@ describe('every method', () => {
   it('answers without a promise', () => {
     const plain = namedStorage(memoryStorage())
     const run = queuedRun('r')
-    const request = { id: 'r', epoch: 0, by: BY, now: 0 }
+    const request = { id: 'r', epoch: 0, parks: 1, by: BY, now: 0 }
     const answers: unknown[] = [
       plain.open(),
       plain.tick({ owner: BY, leaseUntil: 9, now: 0, limit: 1 }),

@@ -13,7 +13,7 @@ import {
   RESUME_MEMBERS,
   RESUME_RUN,
 } from './run.ts'
-import { AWAIT_MEMBERS, IS_OPEN, RESUME, SETTLE, SETTLE_MEMBERS } from './token.ts'
+import { AWAIT_MEMBERS, IS_OPEN, IS_RESUMABLE, RESUME, SETTLE, SETTLE_MEMBERS } from './token.ts'
 
 /** A function that does the usual requests of a turn. */
 interface Batch {
@@ -135,8 +135,7 @@ const SETTLES: Batch = {
     made AS (UPDATE $s.waits AS w SET ready = 1 FROM won AS q WHERE w.token_id = q.id AND w.ready = 0
       RETURNING w.run_id, w.owner AS wait_owner, q.*),
     resumable AS (SELECT r.id, q.ordinality, q.now FROM made AS q JOIN $s.runs AS r ON r.id = q.run_id
-      WHERE q.run_id = q.resume_run AND may_resume AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')}
-        AND r.held = 1 AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
+      WHERE q.run_id = q.resume_run AND may_resume AND ${IS_RESUMABLE}
       FOR NO KEY UPDATE OF r SKIP LOCKED),
     resumed AS (UPDATE $s.runs AS e SET ${RESUME} FROM resumable AS q WHERE e.id = q.id
       RETURNING q.ordinality, ${runAsJson('e')} AS run)

@@ -108,25 +108,31 @@ export const END_MEMBERS = `id text, statuses text[], epoch int, status text, ou
     error text, finished_at float8, now float8, call text, again boolean`
 
 /** What the park `q` changes of a run. */
-export const PARK = `status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
+export const PARK = `status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0, parks = q.parks,
         updated_at = greatest(r.updated_at, q.now)`
 
-/** Beside the id of a run: the park `q` is of its attempt, and its owner has it. */
-export const MAY_PARK: string = `${isOfAttempt('r', ['q.epoch', 'q.by_owner'], 'EXECUTING')} AND r.held = 1`
+/** Beside the id of a run: it is of the attempt of the park or resume `q`, and has parked that often or, `ahead` of the park, one time less. */
+const isInPark = (row: string, status: string, ahead = 0): string =>
+  `${isOfAttempt(row, ['q.epoch', 'q.by_owner'], status)} AND coalesce(${row}.parks, 0) = q.parks - ${ahead}`
+
+const IS_TO_PARK: string = isInPark('r', 'EXECUTING', 1)
+
+/** Beside the id of the run `r`: the park `q` is of its attempt, and its owner has it. */
+export const MAY_PARK: string = `${IS_TO_PARK} AND r.held = 1`
 
 /** The members of a park. */
-export const PARK_MEMBERS = 'id text, epoch int, by_owner text, now float8, again boolean'
+export const PARK_MEMBERS = 'id text, epoch int, parks int, by_owner text, now float8'
 
 /** What the resume `q` changes of a run. */
 export const RESUME_RUN: string = `status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(e.updated_at, q.now),
         line = CASE WHEN e.held = 0 THEN e.interruptions + 1 - ${SUSPECTS} END, line_at = CASE WHEN e.held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL`
 
 /** Beside the id of the run `e`: the resume `q` is of its attempt. */
-export const MAY_RESUME: string = isOfAttempt('e', ['q.epoch', 'q.by_owner'], 'WAITING')
+export const MAY_RESUME: string = isInPark('e', 'WAITING')
 
 /** The members of a resume. */
 export const RESUME_MEMBERS =
-  'id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean'
+  'id text, epoch int, parks int, by_owner text, now float8, queue_limit float8, is_hinted boolean'
 
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
 export const RUN_FUNCTIONS: string = `${requestType('park_request', PARK_MEMBERS)}${requestType('end_request', END_MEMBERS)}${requestType('resume_request', RESUME_MEMBERS)}
@@ -356,15 +362,14 @@ END $$;
 
 CREATE FUNCTION $s.park_orphan(q $s.park_request) RETURNS $s.runs LANGUAGE plpgsql AS $$
 DECLARE
-  r $s.runs;
+  known $s.runs;
 BEGIN
-  SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')}
-    FOR UPDATE;
+  SELECT * INTO known FROM $s.runs AS r WHERE r.id = q.id AND ${IS_TO_PARK} FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;
-  r.status := 'WAITING'; r.slot := 0; r.slot_until := NULL; r.interruptions := 0;
-  r.updated_at := greatest(r.updated_at, q.now);
-  PERFORM $s.put_run(r, q.now);
-  RETURN r;
+  known.status := 'WAITING'; known.slot := 0; known.slot_until := NULL; known.interruptions := 0; known.parks := q.parks;
+  known.updated_at := greatest(known.updated_at, q.now);
+  PERFORM $s.put_run(known, q.now);
+  RETURN known;
 END $$;
 
 CREATE FUNCTION $s.park_run(q $s.park_request) RETURNS json LANGUAGE plpgsql AS $$
@@ -375,8 +380,8 @@ BEGIN
   UPDATE $s.runs AS r SET ${PARK} WHERE r.id = q.id AND ${MAY_PARK} RETURNING ${runAsJson('r')} INTO parked;
   IF FOUND THEN RETURN parked; END IF;
   known := $s.park_orphan(q);
-  IF known.id IS NULL AND q.again IS TRUE THEN
-    SELECT * INTO known FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'WAITING')};
+  IF known.id IS NULL THEN
+    SELECT * INTO known FROM $s.runs AS r WHERE r.id = q.id AND ${isInPark('r', 'WAITING')};
   END IF;
   RETURN CASE WHEN known.id IS NOT NULL THEN $s.run_json(known) END;
 END $$;
@@ -399,7 +404,7 @@ BEGIN
     place := place + 1;
     CONTINUE WHEN answers[place] IS NOT NULL;
     -- Those that are parked by now came after it in the order of locks.
-    PERFORM 1 FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')} FOR UPDATE NOWAIT;
+    PERFORM 1 FROM $s.runs AS r WHERE r.id = q.id AND ${IS_TO_PARK} FOR UPDATE NOWAIT;
     answers[place] := $s.park_run(q);
   END LOOP;
   RETURN array_to_json(answers);
@@ -416,22 +421,18 @@ DECLARE
   r $s.runs;
   resumed json;
 BEGIN
-  IF q.again IS TRUE THEN
-    SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')};
-    IF FOUND THEN RETURN $s.resumed(r.id, $s.run_json(r), q.is_hinted); END IF;
-  END IF;
   IF q.queue_limit IS NOT NULL THEN
-    SELECT * INTO r FROM $s.runs WHERE id = q.id FOR NO KEY UPDATE;
-    IF NOT FOUND OR r.status <> 'WAITING' OR r.epoch <> q.epoch OR r.owner IS DISTINCT FROM q.by_owner THEN
-      RETURN '"stale"';
-    END IF;
-    IF (SELECT count(*) FROM $s.runs WHERE slot = 1 AND lane = r.lane) >= q.queue_limit THEN
+    SELECT * INTO r FROM $s.runs AS e WHERE e.id = q.id AND ${MAY_RESUME} FOR NO KEY UPDATE;
+    IF FOUND AND (SELECT count(*) FROM $s.runs WHERE slot = 1 AND lane = r.lane) >= q.queue_limit THEN
       IF r.held = 1 THEN UPDATE $s.runs SET reserved = 1 WHERE id = r.id; END IF;
       RETURN '"full"';
     END IF;
   END IF;
   UPDATE $s.runs AS e SET ${RESUME_RUN} WHERE e.id = q.id AND ${MAY_RESUME} RETURNING ${runAsJson('e')} INTO resumed;
-  IF NOT FOUND THEN RETURN '"stale"'; END IF;
+  IF NOT FOUND THEN
+    SELECT ${runAsJson('e')} INTO resumed FROM $s.runs AS e WHERE e.id = q.id AND ${isInPark('e', 'EXECUTING')};
+    IF NOT FOUND THEN RETURN '"stale"'; END IF;
+  END IF;
   RETURN $s.resumed(q.id, resumed, q.is_hinted);
 END $$;
 

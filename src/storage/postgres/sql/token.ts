@@ -47,7 +47,11 @@ export const AWAIT_MEMBERS = `token_id text, run_id text, epoch int, by_owner te
 
 /** The members of a completion. */
 export const SETTLE_MEMBERS = `id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text,
-    now float8, call text, again boolean, resume_run text, resume_epoch int`
+    now float8, call text, again boolean, resume_run text, resume_epoch int, resume_parks int`
+
+/** Beside the id of the run `r`: the completion `q` may resume it. */
+export const IS_RESUMABLE: string = `${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.parks = q.resume_parks AND r.held = 1
+        AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)`
 
 /** What the completion `q` changes of the run `e` that it resumes. */
 export const RESUME = `status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(e.updated_at, q.now), look_at = NULL`
@@ -205,9 +209,8 @@ BEGIN
     IF q.resume_run = ANY (run_ids) AND pg_try_advisory_xact_lock_shared($space, 2050) THEN
       UPDATE $s.runs AS e SET ${RESUME}
         WHERE id = (SELECT r.id FROM $s.runs r
-          WHERE r.id = q.resume_run AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.held = 1
+          WHERE r.id = q.resume_run AND ${IS_RESUMABLE}
             AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND ${IS_READY})
-            AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
           FOR NO KEY UPDATE OF r SKIP LOCKED)
         RETURNING ${runAsJson('e')} INTO resumed;
     END IF;

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../../../contract/records.ts'
-import type { RunBinding, RunClaim, RunClaimed, TokenFilter } from '../../../contract/storage.ts'
+import type { RunBinding, RunClaim, RunClaimed, RunFence, TokenFilter } from '../../../contract/storage.ts'
 import { manualToken, queuedRun } from '../sample-records.ts'
 import { A, idsOf, type Subject } from '../subject.ts'
 
@@ -204,8 +204,8 @@ export function attemptOf(at: string): {
   return { ...fence(at), by: A }
 }
 
-export function firstFence(at: string): { readonly id: string; readonly epoch: number; readonly by: string } {
-  return { id: `${at}r`, epoch: 1, by: A }
+export function firstFence(at: string): Omit<RunFence, 'now'> {
+  return { id: `${at}r`, epoch: 1, parks: 1, by: A }
 }
 
 /** A storage may answer without a promise. */

@@ -241,7 +241,7 @@ const engine: Meeting = {
     for (const name of ['t', 'v']) await s.insertToken(at + name, { timeoutAt: s.at(100) })
     for (const [run, token] of WAITS)
       await s.storage.tokens.await({ tokenId: at + token, runId: at + run, epoch: 1, by, now: s.at(0) })
-    await s.storage.runs.park({ id: `${at}s`, epoch: 1, by, now: s.at(0) })
+    await s.storage.runs.park({ id: `${at}s`, epoch: 1, parks: 1, by, now: s.at(0) })
     await s.insertRun(`${at}u`, { taskId: at, queue: at, expiresAt: s.at(100) })
   },
   acts: {
@@ -256,7 +256,7 @@ const engine: Meeting = {
     'cancel what is parked': (s, at) => s.update({ id: `${at}s` }, { status: 'CANCELED', epoch: 2 }, 50),
     park,
     resume: (s, at) =>
-      call(s.storage.runs.resume({ id: `${at}s`, epoch: 1, by: ownerOf(at), now: s.at(50) })),
+      call(s.storage.runs.resume({ id: `${at}s`, epoch: 1, parks: 1, by: ownerOf(at), now: s.at(50) })),
     'get when it is due': (s, at) => call(s.storage.tokens.get(`${at}t`, s.at(100))),
     release: { waits: WAITS, owner: ownerOf },
   },

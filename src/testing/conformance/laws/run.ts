@@ -338,8 +338,46 @@ export const runLaws: readonly Law[] = [
       const fence = s.fenceOf(run)
       same('an earlier epoch', await runs.park({ ...fence, epoch: run.epoch - 1 }), undefined)
       same('another owner', await runs.park({ ...fence, by: B }), undefined)
-      await runs.park(fence)
-      same('a parked run', await runs.park(fence), undefined)
+      same('one that is not the next', await runs.park({ ...fence, parks: 2 }), undefined)
+      same('the run', await runs.get('r'), run)
+    },
+  },
+  {
+    id: 'runs.park/numbers',
+    law: 'A run has parked as often as its last park says, also after a claim.',
+    async check(s) {
+      const parked = await s.startParked('r', 't')
+      like('the first', parked, { parks: 1 })
+      await s.update(parked, { status: 'DELAYED', wakeAt: s.at(6) })
+      const [claimed] = (await s.claim({ now: 6 })).runs
+      like('the claim', claimed, { id: 'r', epoch: parked.epoch + 1, parks: 1 })
+      if (claimed === undefined) return
+      like('the second', await s.storage.runs.park(s.fenceOf(claimed, 7)), { status: 'WAITING', parks: 2 })
+    },
+  },
+  {
+    id: 'runs.park/repeated',
+    law: 'A park that is repeated while the run waits in it changes nothing, and answers the run as it is.',
+    async check(s) {
+      const parked = await s.startParked('r', 't')
+      const repeated = await s.storage.runs.park(s.fenceOf(parked, 9))
+      same('the answer', repeated, parked)
+      same('the run', await s.storage.runs.get('r'), parked)
+    },
+  },
+  {
+    id: 'runs.park/late',
+    law: 'A park that arrives once the run has gone on from it, or has parked again, has no effect: undefined.',
+    async check(s) {
+      const { runs } = s.storage
+      const first = await s.startParked('r', 't')
+      const late = s.fenceOf(first)
+      await runs.resume(late)
+      same('once the run has gone on', await runs.park(late), undefined)
+      like('the run', await runs.get('r'), { status: 'EXECUTING', slot: true, parks: 1 })
+      await runs.park({ ...late, parks: 2 })
+      same('in its next park', await runs.park(late), undefined)
+      like('the next resume', await runs.resume({ ...late, parks: 2 }), { outcome: 'resumed' })
     },
   },
   {
@@ -414,8 +452,33 @@ export const runLaws: readonly Law[] = [
       const fence = s.fenceOf(run)
       same('an earlier epoch', await runs.resume({ ...fence, epoch: run.epoch - 1 }), { outcome: 'stale' })
       same('another owner', await runs.resume({ ...fence, by: B }), { outcome: 'stale' })
-      await runs.resume(fence)
-      same('a run that executes', await runs.resume(fence), { outcome: 'stale' })
+      same('the next park', await runs.resume({ ...fence, parks: 2 }), { outcome: 'stale' })
+      same('the run', await runs.get('r'), run)
+      const executing = await s.start('executing')
+      same('one that never parked', await runs.resume(s.fenceOf(executing)), { outcome: 'stale' })
+    },
+  },
+  {
+    id: 'runs.resume/repeated',
+    law: 'A resume that is repeated while the run executes since that park changes nothing, and answers the run as it is, whatever the limit.',
+    async check(s) {
+      const run = await s.startParked('r', 't')
+      const first = await s.storage.runs.resume({ ...s.fenceOf(run, 3), queueLimit: 1 })
+      same('the answer', await s.storage.runs.resume({ ...s.fenceOf(run, 9), queueLimit: 1 }), first)
+      like('the run', await s.storage.runs.get('r'), { status: 'EXECUTING', slot: true, updatedAt: s.at(3) })
+    },
+  },
+  {
+    id: 'runs.resume/late',
+    law: 'A resume that arrives once the run has parked again has no effect: stale.',
+    async check(s) {
+      const { runs } = s.storage
+      const late = s.fenceOf(await s.startParked('r', 't'))
+      await runs.resume(late)
+      const again = await runs.park({ ...late, parks: 2 })
+      same('the answer', await runs.resume(late), { outcome: 'stale' })
+      same('with a limit', await runs.resume({ ...late, queueLimit: 1 }), { outcome: 'stale' })
+      same('the run', await runs.get('r'), again)
     },
   },
 ]

@@ -182,29 +182,33 @@ export const tokenLaws: readonly Law[] = [
     async check(s) {
       if (s.storage.resumesWaiting !== true) return
       const parked = await s.startParked('r', 't')
-      const { id, epoch } = parked
-      const settled = await s.settle('t', 5, { resume: { runId: id, epoch } })
+      const { id, epoch, parks = 0 } = parked
+      const settled = await s.settle('t', 5, { resume: { runId: id, epoch, parks } })
       like('the completion', settled, { won: true, settledNow: true, ready: [{ tokenId: 't', runId: id }] })
-      const resumed = { ...parked, status: 'EXECUTING', slot: true, updatedAt: s.at(5) }
+      const resumed = { ...parked, status: 'EXECUTING' as const, slot: true, updatedAt: s.at(5) }
       same('the run', settled !== 'stale' && settled?.resumed, resumed)
       same('the record', await s.storage.runs.get(id), resumed)
       same('waits handed over', namesOf((await s.tick(A, 5)).ready), [`t r ${A}`])
-      like('a resume', await s.storage.runs.resume(s.fenceOf(parked, 6)), { outcome: 'stale' })
-      like('a park', await s.storage.runs.park(s.fenceOf(parked, 7)), { status: 'WAITING', slot: false })
+      same('a resume', await s.storage.runs.resume(s.fenceOf(parked, 6)), {
+        outcome: 'resumed',
+        record: resumed,
+      })
+      like('a park', await s.storage.runs.park(s.fenceOf(resumed, 7)), { status: 'WAITING', slot: false })
       same('a second completion', await isResumed(s, 't', { run: parked }), false)
     },
   },
   {
     id: 'tokens.settle/resumes-no-other-run',
-    law: 'Of a storage that resumesWaiting, a settle resumes no run that does not wait for the token, or is not parked under this epoch and owner.',
+    law: 'Of a storage that resumesWaiting, a settle resumes no run that does not wait for the token, or is not in this park, epoch and owner.',
     optional: '`resumesWaiting`',
     async check(s) {
       if (s.storage.resumesWaiting !== true) return
       const parked = await s.startParked('r', 'own')
-      for (const id of ['strange', 'old', 'foreign']) await s.insertToken(id)
+      for (const id of ['strange', 'old', 'late', 'foreign']) await s.insertToken(id)
       same('a token of others', await isResumed(s, 'strange', { run: parked }), false)
-      for (const id of ['old', 'foreign']) await s.wait(parked, id)
+      for (const id of ['old', 'late', 'foreign']) await s.wait(parked, id)
       same('another epoch', await isResumed(s, 'old', { run: { ...parked, epoch: parked.epoch - 1 } }), false)
+      same('an earlier park', await isResumed(s, 'late', { run: { ...parked, parks: 0 } }), false)
       await s.tick(B)
       same('another owner', await isResumed(s, 'foreign', { run: parked, by: B }), false)
       same('the record', await s.storage.runs.get('r'), parked)
@@ -303,8 +307,8 @@ interface Resuming {
 async function isResumed(
   s: Subject,
   tokenId: string,
-  { run: { id, epoch }, by = A }: Resuming,
+  { run: { id, epoch, parks = 0 }, by = A }: Resuming,
 ): Promise<boolean> {
-  const settled = await s.settle(tokenId, 0, { by, resume: { runId: id, epoch } })
+  const settled = await s.settle(tokenId, 0, { by, resume: { runId: id, epoch, parks } })
   return settled !== 'stale' && settled?.resumed !== undefined
 }

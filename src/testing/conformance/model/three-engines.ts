@@ -4,6 +4,7 @@ import type {
   QueueRate,
   RunBinding,
   RunClaimed,
+  RunFence,
   RunInsert,
   RunUpdated,
   Storage,
@@ -386,12 +387,18 @@ export class ThreeEngines {
   async #fenced(
     command: Command,
     name: string,
-    callOf: (fence: Fence, record: RunRecord) => Call,
+    callOf: (fence: RunFence, record: RunRecord) => Call,
   ): Promise<void> {
     const record = (await this.#stage.attempted(command)) ?? (await this.#stage.run(command.run))
     if (record === undefined) return
-    const { id, epoch, owner = 'nobody' } = record
-    const fence = { id, epoch: command.isStale ? epoch - 1 : epoch, by: owner, now: this.#stage.now }
+    const { id, epoch, parks = 0, status, owner = 'nobody' } = record
+    const attempt = { id, epoch: command.isStale ? epoch - 1 : epoch, by: owner, now: this.#stage.now }
+    // Now and then that of a call which comes late.
+    const late = command.option % 5 === 0 ? 1 : 0
+    const fence = {
+      ...attempt,
+      parks: parks - late + (name === 'runs.park' && status === 'EXECUTING' ? 1 : 0),
+    }
     await this.#stage.both(`${name} ${describeValue(fence)}`, callOf(fence, record))
   }
 
@@ -425,13 +432,6 @@ type RunChange = Pick<Parameters<Storage['runs']['update']>[0], 'expected' | 'ch
 /** Puts a run off that executes, until it is claimed for another attempt. */
 function retried({ epoch }: RunRecord, wakeAt: number): RunChange {
   return { expected: { status: ['EXECUTING'], epoch }, change: { status: 'DELAYED', wakeAt } }
-}
-
-interface Fence {
-  readonly id: string
-  readonly epoch: number
-  readonly by: string
-  readonly now: number
 }
 
 interface Writer {

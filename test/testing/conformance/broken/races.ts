@@ -74,7 +74,8 @@ export const brokenOverlaps: Readonly<Record<string, Break>> = {
         const before = memory.runs.get(request.id)
         await turn()
         const answer = memory.runs.resume(request)
-        const couldResume = before?.status === 'WAITING' && before.epoch === request.epoch
+        const couldResume =
+          before?.status === 'WAITING' && before.epoch === request.epoch && before.parks === request.parks
         return answer.outcome === 'stale' && couldResume && before.owner === request.by
           ? { outcome: 'resumed', record: before }
           : answer

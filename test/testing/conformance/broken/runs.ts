@@ -140,6 +140,51 @@ export const brokenRuns: Readonly<Record<string, Break>> = {
       park: (fence) => memory.runs.park({ ...fence, by: memory.runs.get(fence.id)?.owner ?? fence.by }),
     },
   }),
+  // A claim counts anew.
+  'runs.park/numbers': (memory) => ({
+    runs: {
+      claim(request) {
+        const claimed = memory.runs.claim(request)
+        return {
+          ...claimed,
+          runs: claimed.runs.map((run) => (run.parks === undefined ? run : { ...run, parks: 0 })),
+        }
+      },
+    },
+  }),
+  'runs.park/repeated': (memory) => ({
+    runs: {
+      park: (fence) =>
+        memory.runs.get(fence.id)?.status === 'EXECUTING' ? memory.runs.park(fence) : undefined,
+    },
+  }),
+  // Whichever it names is the next.
+  'runs.park/late': (memory) => ({
+    runs: {
+      park({ parks, ...fence }) {
+        const { status, parks: before = 0 } = memory.runs.get(fence.id) ?? {}
+        const isOver = status === 'EXECUTING' && parks === before
+        return memory.runs.park({ ...fence, parks: isOver ? parks + 1 : parks })
+      },
+    },
+  }),
+  'runs.resume/repeated': (memory) => ({
+    runs: {
+      resume: (request) =>
+        memory.runs.get(request.id)?.status === 'WAITING'
+          ? memory.runs.resume(request)
+          : { outcome: 'stale' },
+    },
+  }),
+  // Whichever it names is the last.
+  'runs.resume/late': (memory) => ({
+    runs: {
+      resume({ parks, ...request }) {
+        const { parks: last = 0 } = memory.runs.get(request.id) ?? {}
+        return memory.runs.resume({ ...request, parks: Math.max(parks, last) })
+      },
+    },
+  }),
   'runs.resume/takes-a-slot': (memory) => ({
     runs: {
       resume(request) {

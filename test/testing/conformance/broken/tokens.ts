@@ -102,8 +102,8 @@ function resuming(may: (request: TokenSettle, settled: TokenSettled) => boolean)
         const settled = memory.tokens.settle(request)
         const { resume, by, now } = request
         if (resume === undefined || settled === undefined || settled === 'stale') return settled
-        const { runId: id, epoch } = resume
-        const fence = { id, epoch, by, now }
+        const { runId: id, epoch, parks } = resume
+        const fence = { id, epoch, parks, by, now }
         if (!may(request, settled)) return settled
         const resumed = memory.runs.resume(fence)
         if (resumed.outcome === 'resumed') return { ...settled, resumed: resumed.record }
