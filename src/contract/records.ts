@@ -125,6 +125,8 @@ export interface TokenRecord {
   readonly runId?: string | undefined
   readonly createdAt: number
   readonly completedAt?: number | undefined
+  /** What is asked, of a token that is a question. A settle before the deadline names it; see {@link TokenSettle}. */
+  readonly questionJson?: string | undefined
 }
 
 /** A run waits for a token; `owner` is the engine that holds the run. */
@@ -259,6 +261,7 @@ export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {
   runId: { type: 'name', isOptional: true },
   createdAt: { type: 'number' },
   completedAt: { type: 'number', isOptional: true },
+  questionJson: { type: 'text', isOptional: true },
 }
 
 export const WAIT_FIELDS: FieldsOf<WaitRecord> = {
