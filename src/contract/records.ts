@@ -127,6 +127,8 @@ export interface TokenRecord {
   readonly completedAt?: number | undefined
   /** What is asked, of a token that is a question. A settle before the deadline names it; see {@link TokenSettle}. */
   readonly questionJson?: string | undefined
+  /** The one who settled it, as the settle that won says. */
+  readonly answeredJson?: string | undefined
 }
 
 /** A run waits for a token; `owner` is the engine that holds the run. */
@@ -262,6 +264,7 @@ export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {
   createdAt: { type: 'number' },
   completedAt: { type: 'number', isOptional: true },
   questionJson: { type: 'text', isOptional: true },
+  answeredJson: { type: 'text', isOptional: true },
 }
 
 export const WAIT_FIELDS: FieldsOf<WaitRecord> = {

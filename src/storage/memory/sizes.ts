@@ -9,8 +9,9 @@ const WRITER_BYTES = 200
 /** Estimates the memory of an ended record: the texts it has, at a byte for each character, and the chunks that are kept. */
 export function sizeOf(entry: EndedEntry): number {
   if (!(entry instanceof RunEntry)) {
-    const { outputJson, questionJson, tags } = entry.record
-    return TOKEN_BYTES + lengthOf(outputJson) + lengthOf(questionJson) + tags.length * TAG_BYTES
+    const { outputJson, questionJson, answeredJson, tags } = entry.record
+    const bytes = TOKEN_BYTES + lengthOf(outputJson) + lengthOf(questionJson)
+    return bytes + lengthOf(answeredJson) + tags.length * TAG_BYTES
   }
   const { payloadJson, outputJson, errorJson, attemptsJson, metadataJson, tags } = entry.record
   let bytes = RUN_BYTES + lengthOf(payloadJson) + lengthOf(outputJson) + lengthOf(errorJson)
