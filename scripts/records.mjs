@@ -254,10 +254,14 @@ ${tables(upper, fields, key)}`
 
 function tokenText() {
   const fields = Object.entries(TOKEN_FIELDS).map(stored)
+  const [plain, rare] = [fields.filter(({ isRare }) => !isRare), fields.filter(({ isRare }) => isRare)]
+  const copied = ({ name }) => `record.${name}`
   return `${draftType('Token')}${recordText('TokenRecord', TOKEN_FIELDS)}
-/** A copy of a token. */
+/** A copy of a token, without room for what only some tokens have if it has none of that. */
 export function tokenDraft(record: TokenRecord): TokenDraft {
-  return ${objectOf(fields, ({ name }) => `record.${name}`)}
+  const draft: TokenDraft = ${objectOf(plain, copied)}
+${rare.map((field) => `  if (${copied(field)} !== undefined) draft.${field.name} = ${copied(field)}`).join('\n')}
+  return draft
 }
 `
 }

@@ -263,8 +263,8 @@ export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {
   runId: { type: 'name', isOptional: true },
   createdAt: { type: 'number' },
   completedAt: { type: 'number', isOptional: true },
-  questionJson: { type: 'text', isOptional: true },
-  answeredJson: { type: 'text', isOptional: true },
+  questionJson: { type: 'text', isOptional: true, isRare: true },
+  answeredJson: { type: 'text', isOptional: true, isRare: true },
 }
 
 export const WAIT_FIELDS: FieldsOf<WaitRecord> = {

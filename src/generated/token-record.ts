@@ -41,11 +41,14 @@ export const POSTGRES_TOKEN_TABLE = `
   tag_list text[] COLLATE "C", key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8,
   run_id text COLLATE "C", created_at float8 NOT NULL, completed_at float8, question text, answered text`
 
-/** A copy of a token. */
+/** A copy of a token, without room for what only some tokens have if it has none of that. */
 export function tokenDraft(record: TokenRecord): TokenDraft {
-  return {
+  const draft: TokenDraft = {
     id: record.id, kind: record.kind, status: record.status, outputJson: record.outputJson,
     timeoutAt: record.timeoutAt, tags: record.tags, key: record.key, runId: record.runId, createdAt: record.createdAt,
-    completedAt: record.completedAt, questionJson: record.questionJson, answeredJson: record.answeredJson,
+    completedAt: record.completedAt,
   }
+  if (record.questionJson !== undefined) draft.questionJson = record.questionJson
+  if (record.answeredJson !== undefined) draft.answeredJson = record.answeredJson
+  return draft
 }
