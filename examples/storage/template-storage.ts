@@ -309,15 +309,28 @@ export class TemplateStorage implements Storage {
       this.#db.waits.put(idOf(runId, tokenId), { tokenId, runId, owner: by })
       return { outcome: 'registered', token }
     },
-    settle: async ({ id, outputJson, fence, by, now }) => {
+    settle: async ({ id, outputJson, question, answeredJson, fence, by, now }) => {
       if (this.#isStale(fence, by)) return 'stale'
       const late = this.#settleIfDue(id, { now, by })
       const record = this.#db.tokens.get(id)
       if (record === undefined) return undefined
-      if (record.status !== 'WAITING')
+      if (record.status !== 'WAITING' || record.questionJson !== question)
         return { record, won: false, settledNow: late !== undefined, ready: late ?? [] }
-      const completed = { ...record, status: 'COMPLETED', outputJson, completedAt: now } as const
+      const answer = { outputJson, answeredJson, completedAt: now }
+      const completed = { ...record, status: 'COMPLETED', ...answer } as const
       return { record: completed, won: true, settledNow: true, ready: this.#settle(completed, by) }
+    },
+    change: async ({ id, question, questionJson, timeoutAt, now }) => {
+      const settledNow = this.#settleIfDue(id, { now }) !== undefined
+      const record = this.#db.tokens.get(id)
+      if (record === undefined) return undefined
+      if (record.status !== 'WAITING' || record.questionJson !== question)
+        return { record, changed: false, settledNow }
+      const change = {
+        questionJson: questionJson ?? record.questionJson,
+        timeoutAt: timeoutAt ?? record.timeoutAt,
+      }
+      return { record: this.#db.tokens.put(id, { ...record, ...change }), changed: true, settledNow }
     },
     release: async (waits) => {
       for (const { tokenId, runId, owner } of waits) {

@@ -299,8 +299,17 @@ export interface TokenStore {
    * `TIMED_OUT` and loses. A settled token never changes again. All its waits become ready in the same step. An unknown
    * token answers `undefined`. A fence that does not hold answers `stale`, even for an unknown token, and a token past its
    * deadline stays as it is.
+   *
+   * Before its deadline a `WAITING` token with another `questionJson` than `question` stays as it is, too: it is answered `WAITING`, with
+   * no `won`, no `settledNow` and nothing `ready`, and the caller asks again once it has checked the answer against that question.
    */
   settle(request: TokenSettle): Awaitable<TokenSettled | 'stale' | undefined>
+  /**
+   * Gives a token another question or deadline, if it is `WAITING` at `now` and its `questionJson` is `question`; else only reads it, and
+   * settles a token past its deadline as `get` does. What waits for the token is due at the new deadline; past it already, the token is
+   * settled by the next read or tick. Without a token of its own, such as the end of a run: `undefined`. Hinted as a settle is.
+   */
+  change(request: TokenChange): Awaitable<TokenChanged | undefined>
   /**
    * Drops waits, ready or not. A wait of a run that another owner holds by now stays: it is not the caller's. One that another call is
    * at may stay too: once it is ready, each tick answers it.
@@ -354,6 +363,10 @@ export type TokenAwaited =
 export interface TokenSettle extends SettleExtras {
   readonly id: string
   readonly outputJson: string | undefined
+  /** The question that the answer was checked against. Absent: the token is none. */
+  readonly question?: string | undefined
+  /** Stored with the token, if this call wins. */
+  readonly answeredJson?: string | undefined
   /** The attempt that completes the token. The result of an effect has none: it has happened, even if the run has a new owner. */
   readonly fence?: AttemptFence | undefined
   /** See {@link RunInsert}. */
@@ -371,6 +384,22 @@ export interface TokenSettled extends SettledExtras {
   readonly settledNow: boolean
   /** The waits that became ready by this call. */
   readonly ready: readonly WaitRecord[]
+}
+
+export interface TokenChange {
+  readonly id: string
+  /** The `questionJson` that is expected. */
+  readonly question: string | undefined
+  /** Absent: it stays. */
+  readonly questionJson?: string | undefined
+  /** Absent: it stays. */
+  readonly timeoutAt?: number | undefined
+  readonly by: string
+  readonly now: number
+}
+
+export interface TokenChanged extends TokenRead {
+  readonly changed: boolean
 }
 
 export interface TokenFilter {
@@ -527,7 +556,7 @@ export type Hint =
   | { readonly topic: 'queue' }
   /** A run is new, or has changed. */
   | ({ readonly topic: 'run'; readonly runId: string } & RunHintExtras)
-  /** Manual tokens were created or settled. A storage may leave this out: lists of tokens look now and then. */
+  /** Manual tokens were created, changed or settled. A storage may leave this out: lists of tokens look now and then. */
   | { readonly topic: 'token' }
   | { readonly topic: 'stream'; readonly runId: string; readonly key: string }
 
@@ -1005,6 +1034,7 @@ export const STORAGE_CALLS: Readonly<Record<StorageOperation, CallFacts>> = {
   'tokens.list': { writes: 'deadlines' },
   'tokens.await': { writes: 'records', fence: 'own', by: 'run' },
   'tokens.settle': { writes: 'records', fence: 'given' },
+  'tokens.change': { writes: 'records', isDueUntold: true },
   'tokens.release': { writes: 'records', isRepeated: true },
   'chunks.open': { writes: 'records', fence: 'own', by: 'run' },
   'chunks.append': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },

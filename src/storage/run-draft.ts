@@ -89,6 +89,7 @@ export interface TokenEnd {
   readonly status: 'COMPLETED' | 'TIMED_OUT'
   readonly completedAt: number
   readonly outputJson?: string | undefined
+  readonly answeredJson?: string
   /** The deadline, if it was made an earlier one. */
   readonly timeoutAt?: number
 }

@@ -1,6 +1,15 @@
 import type { RunChange, RunRecord, TokenRecord, WaitRecord } from '../../src/contract/records.ts'
 import { isFinal } from '../../src/contract/run-states.ts'
-import type { RunClaim, RunFence, RunUpdated, TickRequest } from '../../src/contract/storage.ts'
+import type {
+  RunClaim,
+  RunFence,
+  RunUpdated,
+  TickRequest,
+  TokenChange,
+  TokenSettle,
+} from '../../src/contract/storage.ts'
+
+type Settling = Pick<TokenSettle, 'id' | 'question' | 'answeredJson' | 'now'>
 
 interface ReferenceWait extends WaitRecord {
   isReady: boolean
@@ -269,12 +278,25 @@ export class ReferenceStorage {
     return fence !== undefined && this.fenced(fence) === undefined
   }
 
-  settle(id: string, now: number): { won: boolean; settledNow: boolean; ready: readonly WaitRecord[] } {
+  settle(request: Settling): { won: boolean; settledNow: boolean; ready: readonly WaitRecord[] } {
+    const { id, question, now } = request
     const token = this.token(id)
     if (token.status !== 'WAITING') return { won: false, settledNow: false, ready: [] }
     const won = !this.#isDue(token, now)
-    this.tokens.set(id, won ? completed(token, now) : timedOut(token))
+    if (won && token.questionJson !== question) return { won: false, settledNow: false, ready: [] }
+    this.tokens.set(id, won ? completed(token, request) : timedOut(token))
     return { won, settledNow: true, ready: this.#makeReady(id) }
+  }
+
+  change({ id, question, questionJson, timeoutAt, now }: TokenChange): boolean {
+    const token = this.readToken(id, now)
+    if (token.status !== 'WAITING' || token.questionJson !== question) return false
+    this.tokens.set(id, {
+      ...token,
+      questionJson: questionJson ?? token.questionJson,
+      timeoutAt: timeoutAt ?? token.timeoutAt,
+    })
+    return true
   }
 
   token(id: string): TokenRecord {
@@ -284,7 +306,7 @@ export class ReferenceStorage {
   }
 
   readToken(id: string, now: number): TokenRecord {
-    if (this.#isDue(this.token(id), now)) this.settle(id, now)
+    if (this.#isDue(this.token(id), now)) this.settle({ id, now })
     return this.token(id)
   }
 
@@ -357,8 +379,9 @@ function plain({ tokenId, runId, owner }: WaitRecord): WaitRecord {
   return { tokenId, runId, owner }
 }
 
-function completed(token: TokenRecord, now: number): TokenRecord {
-  return { ...token, status: 'COMPLETED', completedAt: Math.max(token.createdAt, now), outputJson: '1' }
+function completed(token: TokenRecord, { answeredJson, now }: Settling): TokenRecord {
+  const completedAt = Math.max(token.createdAt, now)
+  return { ...token, status: 'COMPLETED', completedAt, outputJson: '1', answeredJson }
 }
 
 function timedOut(token: TokenRecord): TokenRecord {

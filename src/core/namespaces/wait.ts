@@ -230,7 +230,8 @@ export class EngineWait implements EngineWaitNamespace {
     if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
     const { record, won } = answer
     // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
-    if (transaction !== undefined) return { success: won, status: record.status }
+    if (transaction !== undefined || record.status === 'WAITING')
+      return { success: won, status: record.status }
     if (answer.settledNow) publisher.token(record)
     if (offer !== undefined) slots.goOn(offer)
     ticker.notDue(record.timeoutAt)

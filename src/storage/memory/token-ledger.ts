@@ -2,7 +2,7 @@ import type { TokenEnd } from '../run-draft.ts'
 import { tokenDraft } from '../../generated/token-record.ts'
 import type { KeyRecord, TokenRecord, TokenStatus, WaitRecord } from '../../contract/records.ts'
 import { TOKEN_STATUSES } from '../../contract/run-states.ts'
-import type { NextDue } from '../../contract/storage.ts'
+import type { NextDue, TokenChange } from '../../contract/storage.ts'
 import type { HintBoard } from '../hint-board.ts'
 import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import type { EndedEntries } from './ended-entries.ts'
@@ -77,6 +77,21 @@ export class TokenLedger {
     this.#ended.add(token, act.now)
     if (token.record.kind === 'MANUAL') this.#hints.token(act.by)
     return this.#waits.settle(token, act)
+  }
+
+  /** Gives a token that is `WAITING` another question or deadline. */
+  change(token: TokenEntry, { questionJson, timeoutAt, by, now }: TokenChange): void {
+    const { record } = token
+    token.record = {
+      ...record,
+      questionJson: questionJson ?? record.questionJson,
+      timeoutAt: timeoutAt ?? record.timeoutAt,
+    }
+    if (record.kind === 'MANUAL') this.#hints.token(by)
+    if (timeoutAt === undefined) return
+    if (token.deadline !== undefined) this.#deadlines.cancel(token.deadline)
+    token.deadline = this.#deadlines.add(timeoutAt, token)
+    this.#waits.moved(token, now)
   }
 
   /** The groups of the tokens that are in one of these statuses, or will be once they are settled as of now. */

@@ -3,6 +3,8 @@ import type {
   PageRequest,
   TokenAwait,
   TokenAwaited,
+  TokenChange,
+  TokenChanged,
   TokenFilter,
   TokenInsert,
   TokenInserted,
@@ -49,6 +51,11 @@ export function memoryTokens(state: MemoryState): TokenStore {
       const settled = settleToken(state, request)
       hints.flush()
       return settled
+    },
+    change(request) {
+      const changed = changeToken(state, request)
+      hints.flush()
+      return changed
     },
     release(waits) {
       for (const wait of waits) releaseWait(state, wait)
@@ -124,19 +131,33 @@ function awaitToken(state: MemoryState, { tokenId, runId, epoch, by, now }: Toke
 function settleToken(state: MemoryState, request: TokenSettle): TokenSettled | 'stale' | undefined {
   if (isStale(state, request)) return 'stale'
   const { tokens } = state
-  const { id, outputJson, now } = request
+  const { id, outputJson, question, answeredJson, now } = request
   const token = tokens.table.get(id)
   if (token === undefined) return undefined
   const late = tokens.settleIfDue(token, request)
-  if (late !== undefined || token.record.status !== 'WAITING') {
+  if (late !== undefined || !isAsking(token, question)) {
     return { record: token.record, won: false, settledNow: late !== undefined, ready: late ?? [] }
   }
   const completedAt = Math.max(token.record.createdAt, now)
   const end: TokenEnd = request.isTimeOut
     ? { status: 'TIMED_OUT', timeoutAt: completedAt, completedAt }
     : { status: 'COMPLETED', outputJson, completedAt }
-  const ready = tokens.settle(token, end, request)
+  const ready = tokens.settle(token, answeredJson === undefined ? end : { ...end, answeredJson }, request)
   return { record: token.record, won: true, settledNow: true, ready }
+}
+
+function changeToken(state: MemoryState, request: TokenChange): TokenChanged | undefined {
+  const token = state.tokens.table.get(request.id)
+  if (token === undefined) return undefined
+  const { settledNow } = readToken(state, token, request.now)
+  const changed = isAsking(token, request.question)
+  if (changed) state.tokens.change(token, request)
+  return { record: token.record, changed, settledNow }
+}
+
+/** Whether a token that is not past its deadline can be settled by an answer to `question`. */
+function isAsking({ record }: TokenEntry, question: string | undefined): boolean {
+  return record.status === 'WAITING' && record.questionJson === question
 }
 
 /** A parked run without an owner keeps its waits: they wake it, and no living owner can release them. */

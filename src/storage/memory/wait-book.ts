@@ -2,7 +2,7 @@ import type { Act } from '../run-draft.ts'
 import type { WaitRecord } from '../../contract/records.ts'
 import { countOf, findItem, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import type { HintBoard } from '../hint-board.ts'
-import { isSettled, RunEntry, Wait, type WaitSource } from './entries.ts'
+import { isHeld, isSettled, RunEntry, Wait, type WaitSource } from './entries.ts'
 import type { RunSchedule } from './run-schedule.ts'
 import { RUN_PREFIX } from '../../contract/run-states.ts'
 
@@ -67,6 +67,12 @@ export class WaitBook {
     // Hot: nearly all have one, for which no list is made.
     if (waiters instanceof Wait) return [this.#makeReady(waiters, act)]
     return itemsOf(waiters).map((wait) => this.#makeReady(wait, act))
+  }
+
+  /** The deadline of `source` is another one: parked runs that no engine holds can be claimed by then. */
+  moved(source: WaitSource, now: number): void {
+    for (const { run } of itemsOf(source.waiters))
+      if (run.record.status === 'WAITING' && !isHeld(run)) this.#schedule.renew(run, now)
   }
 
   #makeReady(wait: Wait, act: Act): WaitRecord {

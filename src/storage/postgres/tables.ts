@@ -46,7 +46,7 @@ CREATE TABLE $s.tokens (
   id text COLLATE "C" PRIMARY KEY,
   seq bigint NOT NULL,
   ${POSTGRES_TOKEN_TABLE},
-  due_at float8, ended_at float8, settled_by text
+  due_at float8, ended_at float8, settled_by text, changed_by text
 ) WITH (fillfactor = 80);
 CREATE INDEX tokens_due ON $s.tokens (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX tokens_by_key ON $s.tokens (key_scope, key_value, seq) WHERE key_scope IS NOT NULL;

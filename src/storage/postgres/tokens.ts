@@ -3,6 +3,8 @@ import type {
   PageRequest,
   TokenAwait,
   TokenAwaited,
+  TokenChange,
+  TokenChanged,
   TokenFilter,
   TokenInsert,
   TokenInserted,
@@ -35,6 +37,7 @@ interface TokenAnswer {
   readonly run?: RunAnswer
   readonly settledNow?: boolean
   readonly won?: boolean
+  readonly changed?: boolean
   readonly ready?: ReadyAnswer
   readonly resumed?: RunAnswer | null
   readonly outcome?: TokenAwaited['outcome']
@@ -65,6 +68,7 @@ const SETTLE: CallKind = {
   isRepeatable: true,
   lockOf: (request: { readonly id: string }) => request.id,
 }
+const CHANGE: CallKind = { name: 'change_tokens', isRepeatable: true, isSingle: true, patienceMs: 50 }
 const RELEASE: CallKind = { name: 'release_waits', isRepeatable: true }
 /** Due tokens that it looks at may be locked for long. */
 const LIST: CallKind = { name: 'list_tokens', isSingle: true, patienceMs: 50 }
@@ -81,6 +85,7 @@ export function postgresTokens(session: PostgresSession): TokenStore {
     await: (request) => awaitToken(session, request),
     settle: (request) =>
       inTransaction(session, request.transaction, (joined) => settleToken(joined, request)),
+    change: (request) => changeToken(session, request),
     async release(waits) {
       const request = waits.map(waitColumns)
       if (request.length > 0) await session.ask(RELEASE, request, waits[0]?.runId)
@@ -151,9 +156,9 @@ async function settleToken(
   session: PostgresSession,
   request: TokenSettle,
 ): Promise<TokenSettled | 'stale' | undefined> {
-  const { id, outputJson, isTimeOut, by, now } = request
+  const { id, outputJson, question, answeredJson, isTimeOut, by, now } = request
   const call = session.newCall()
-  const settled = { id, output: orNull(outputJson), times_out: isTimeOut }
+  const settled = { id, output: orNull(outputJson), question, answered: answeredJson, times_out: isTimeOut }
   const columns = { ...settled, by_owner: by, now, call, ...fenceColumns(request), ...resumeColumns(request) }
   const answer = (await session.ask(SETTLE, columns, request.fence?.runId ?? id)) as
     TokenAnswer | 'stale' | undefined
@@ -165,6 +170,21 @@ async function settleToken(
   const run = runOf(resumed)
   session.hints.run(run.id, by, true)
   return { record, won, settledNow, ready, resumed: run }
+}
+
+async function changeToken(
+  session: PostgresSession,
+  { id, question, questionJson, timeoutAt, by, now }: TokenChange,
+): Promise<TokenChanged | undefined> {
+  const columns = { id, question, question_to: questionJson, timeout_at: timeoutAt, now }
+  const answer = (await session.ask(CHANGE, { ...columns, call: session.newCall() }, id)) as
+    TokenAnswer | undefined
+  if (answer === undefined) return undefined
+  const { changed = false, settledNow = false } = answer
+  const record = tokenOf(answer)
+  tellSettled(session, answer, undefined)
+  if (changed && record.kind === 'MANUAL') session.hints.token(by)
+  return { record, changed, settledNow }
 }
 
 async function listTokens(

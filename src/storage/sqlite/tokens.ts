@@ -2,6 +2,8 @@ import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
 import type {
   TokenAwait,
   TokenAwaited,
+  TokenChange,
+  TokenChanged,
   TokenInsert,
   TokenInserted,
   TokenRead,
@@ -16,7 +18,7 @@ import { listSqliteTokens } from './lists.ts'
 import { findRun } from './run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { requireMadeId } from '../made-id.ts'
-import { completeInTime, insertTokenRow, settleIfDue } from './token-rows.ts'
+import { changeToken, completeInTime, insertTokenRow, settleIfDue } from './token-rows.ts'
 import { tokenOfRun, RUN_PREFIX } from '../../contract/run-states.ts'
 import { isStaleAttempt, releaseWait, waitersOf } from './waits.ts'
 /** Waits of one run are registered by one process only: a count in this one is their order. */
@@ -38,6 +40,7 @@ export function sqliteTokens(perform: Perform): TokenStore {
     list: (filter, page, now) => perform((session) => listSqliteTokens(session, filter, { ...page, now })),
     await: (request) => perform((session) => awaitToken(session, request)),
     settle: (request) => perform((session) => completeToken(session, request)),
+    change: (request) => perform((session) => changeOrRead(session, request)),
     release: (waits) => perform((session) => waits.forEach((wait) => releaseWait(session, wait))),
   }
 }
@@ -119,4 +122,11 @@ function completeToken(session: SqliteSession, request: TokenSettle): TokenSettl
   const late = settleIfDue(session, token, request)
   const record = late?.record ?? token
   return { record, won: false, settledNow: late !== undefined, ready: late?.ready ?? [] }
+}
+
+function changeOrRead(session: SqliteSession, request: TokenChange): TokenChanged | undefined {
+  const read = readToken(session, request.id, request.now)
+  if (read === undefined || read.record.kind === 'RUN') return undefined
+  const changed = changeToken(session, request)
+  return { ...read, record: changed ?? read.record, changed: changed !== undefined }
 }

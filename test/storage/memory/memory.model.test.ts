@@ -141,6 +141,7 @@ function insertRun(fields: {
 function insertToken(fields: {
   isSleep: boolean
   timeoutMs: number
+  question: string | undefined
   writer: number
   isStale: boolean
 }): Step {
@@ -148,6 +149,7 @@ function insertToken(fields: {
     const record = manualToken(nextId(world, 'token'), {
       kind: fields.isSleep ? 'SLEEP' : 'MANUAL',
       createdAt: world.now,
+      questionJson: fields.question,
       ...(fields.timeoutMs > 0 && { timeoutAt: world.now + fields.timeoutMs }),
     })
     const { fence, request } = writerOf(world, fields)
@@ -247,21 +249,56 @@ function awaitToken(fields: { run: number; token: number; isRun: boolean; isStal
   }
 }
 
-function settle(fields: { token: number; writer: number; isStale: boolean }): Step {
+function settle(fields: {
+  token: number
+  question: string | undefined
+  answeredJson: string | undefined
+  writer: number
+  isStale: boolean
+}): Step {
   return (world) => {
     const id = pick(world.tokenIds, fields.token)
     if (id === undefined) return
     const { fence, request } = writerOf(world, fields)
-    const settled = world.storage.tokens.settle({ id, outputJson: '1', ...request })
+    const { question, answeredJson } = fields
+    const settled = world.storage.tokens.settle({ id, outputJson: '1', question, answeredJson, ...request })
     const isRefused = world.model.isRefused(fence)
     expect(settled === 'stale').toBe(isRefused)
     if (settled === 'stale') return
-    const expected = world.model.settle(id, world.now)
+    const expected = world.model.settle({ id, question, answeredJson, now: world.now })
     expect(settled?.won).toBe(expected.won)
     expect(settled?.settledNow).toBe(expected.settledNow)
     expect(inOrder(settled?.ready ?? [])).toEqual(inOrder(expected.ready))
     expect(settled?.record).toEqual(world.model.token(id))
     noteReleased(world, expected.ready)
+  }
+}
+
+function change(fields: {
+  token: number
+  owner: number
+  question: string | undefined
+  questionJson: string | undefined
+  timeoutMs: number | undefined
+}): Step {
+  return (world) => {
+    const id = pick(world.tokenIds, fields.token)
+    if (id === undefined) return
+    const { question, questionJson, timeoutMs } = fields
+    const timeoutAt = timeoutMs === undefined ? undefined : world.now + timeoutMs
+    const before = world.model.token(id).status
+    const request = {
+      id,
+      question,
+      questionJson,
+      timeoutAt,
+      by: ownerOf(world, fields.owner),
+      now: world.now,
+    }
+    const changed = world.model.change(request)
+    const record = world.model.token(id)
+    const settledNow = before !== record.status
+    expect(world.storage.tokens.change(request)).toEqual({ record, changed, settledNow })
   }
 }
 
@@ -406,6 +443,8 @@ function steps(): fc.Arbitrary<{ name: string; fields: object; step: Step }> {
   const index = fc.nat(30)
   const owner = fc.nat(2)
   const sometimes = fc.constantFrom(0, 0, 5, 50, 500)
+  const question = fc.constantFrom(undefined, undefined, '"q"', '"r"')
+  const answeredJson = fc.constantFrom(undefined, '"ann"')
   const rarely = fc.integer({ min: 0, max: 9 }).map((number) => number === 0)
   const one = <Fields extends object>(
     make: (fields: Fields) => Step,
@@ -433,7 +472,10 @@ function steps(): fc.Arbitrary<{ name: string; fields: object; step: Step }> {
     },
     {
       weight: 4,
-      arbitrary: one(insertToken, fc.record({ isSleep: fc.boolean(), timeoutMs: sometimes, ...writing })),
+      arbitrary: one(
+        insertToken,
+        fc.record({ isSleep: fc.boolean(), timeoutMs: sometimes, question, ...writing }),
+      ),
     },
     {
       weight: 8,
@@ -453,7 +495,20 @@ function steps(): fc.Arbitrary<{ name: string; fields: object; step: Step }> {
     { weight: 8, arbitrary: one(awaitToken, fc.record({ ...fenced, token: index, isRun: rarely })) },
     { weight: 6, arbitrary: one(park, fc.record(fenced)) },
     { weight: 6, arbitrary: one(resume, fc.record(fenced)) },
-    { weight: 5, arbitrary: one(settle, fc.record({ token: index, ...writing })) },
+    { weight: 5, arbitrary: one(settle, fc.record({ token: index, question, answeredJson, ...writing })) },
+    {
+      weight: 3,
+      arbitrary: one(
+        change,
+        fc.record({
+          token: index,
+          owner,
+          question,
+          questionJson: question,
+          timeoutMs: fc.constantFrom(undefined, -5, 0, 5, 50, 500),
+        }),
+      ),
+    },
     { weight: 2, arbitrary: one(readToken, fc.record({ token: index })) },
     {
       weight: 4,

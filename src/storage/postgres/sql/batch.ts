@@ -13,7 +13,7 @@ import {
   RESUME_MEMBERS,
   RESUME_RUN,
 } from './run.ts'
-import { AWAIT_MEMBERS, IS_OPEN, IS_RESUMABLE, RESUME, SETTLE, SETTLE_MEMBERS } from './token.ts'
+import { AWAIT_MEMBERS, isAsking, IS_OPEN, IS_RESUMABLE, RESUME, SETTLE, SETTLE_MEMBERS } from './token.ts'
 
 /** A function that does the usual requests of a turn. */
 interface Batch {
@@ -129,7 +129,7 @@ const SETTLES: Batch = {
   variables: `  may_resume boolean := pg_try_advisory_xact_lock_shared($space, 2050);
 `,
   statement: `    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(SETTLE_MEMBERS)} ORDER BY q.id, q.ordinality),
-    won AS (UPDATE $s.tokens AS o SET ${SETTLE} FROM first AS q WHERE o.id = q.id AND q.fence_run IS NULL AND ${IS_OPEN}
+    won AS (UPDATE $s.tokens AS o SET ${SETTLE} FROM first AS q WHERE o.id = q.id AND q.fence_run IS NULL AND ${isAsking('o')}
         AND (q.id IN (SELECT unnest(locked))) IS TRUE
       RETURNING q.*, ${tokenAsJson('o')} AS token),
     made AS (UPDATE $s.waits AS w SET ready = 1 FROM won AS q WHERE w.token_id = q.id AND w.ready = 0

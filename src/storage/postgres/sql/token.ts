@@ -3,6 +3,7 @@ import {
   allRequests,
   BY_INDEX,
   holdAttempt,
+  IS_DUE,
   IS_READY,
   isOfAttempt,
   onlyRequest,
@@ -34,12 +35,19 @@ const INSERT_TOKENS = insertFunction({
 })
 
 /** What the completion `q` changes of the token `o`. */
-export const SETTLE = `status = CASE WHEN q.times_out THEN 'TIMED_OUT' ELSE 'COMPLETED' END, output = q.output,
+export const SETTLE = `status = CASE WHEN q.times_out THEN 'TIMED_OUT' ELSE 'COMPLETED' END, output = q.output, answered = q.answered,
       timeout_at = CASE WHEN q.times_out THEN q.now ELSE o.timeout_at END,
       completed_at = q.now, due_at = NULL, ended_at = q.now, settled_by = q.call`
 
+const isOpen = (row: string): string =>
+  `${row}.status = 'WAITING' AND (${row}.timeout_at IS NULL OR q.now < ${row}.timeout_at)`
+
 /** Beside the id of the token `o`: it is open when the request `q` comes. */
-export const IS_OPEN = `o.status = 'WAITING' AND (o.timeout_at IS NULL OR q.now < o.timeout_at)`
+export const IS_OPEN: string = isOpen('o')
+
+/** Beside the id of a token: it is open, and asks what the request `q` expects. */
+export const isAsking = (row: string): string =>
+  `${isOpen(row)} AND ${row}.question IS NOT DISTINCT FROM q.question`
 
 /** The members of a wait. */
 export const AWAIT_MEMBERS = `token_id text, run_id text, epoch int, by_owner text, now float8, place bigint, call text,
@@ -47,7 +55,10 @@ export const AWAIT_MEMBERS = `token_id text, run_id text, epoch int, by_owner te
 
 /** The members of a completion. */
 export const SETTLE_MEMBERS = `id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text,
-    now float8, call text, again boolean, resume_run text, resume_epoch int, resume_parks int`
+    now float8, call text, again boolean, resume_run text, resume_epoch int, resume_parks int, question text, answered text`
+
+const CHANGE_MEMBERS =
+  'id text, question text, question_to text, timeout_at float8, now float8, call text, again boolean'
 
 /** Beside the id of the run `r`: the completion `q` may resume it. */
 export const IS_RESUMABLE: string = `${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.parks = q.resume_parks AND r.held = 1
@@ -62,7 +73,7 @@ export const RESUME = `status = 'EXECUTING', slot = 1, reserved = 0, updated_at 
  * A run is resumed with a token that it waits for only if nothing else is at it, nothing is set of its queue, and nothing is being set.
  * The settle waits for none of these: it has locked the run weakly, and another call may wait for that.
  */
-export const TOKEN_FUNCTIONS: string = `${requestType('await_request', AWAIT_MEMBERS)}${requestType('settle_request', SETTLE_MEMBERS)}
+export const TOKEN_FUNCTIONS: string = `${requestType('await_request', AWAIT_MEMBERS)}${requestType('settle_request', SETTLE_MEMBERS)}${requestType('change_request', CHANGE_MEMBERS)}
 CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ${IS_READY});
@@ -77,7 +88,7 @@ BEGIN
   IF t.status = 'WAITING' AND t.timeout_at <= at THEN
     UPDATE $s.tokens SET status = CASE kind WHEN 'SLEEP' THEN 'COMPLETED' ELSE 'TIMED_OUT' END,
         completed_at = timeout_at, due_at = NULL, ended_at = timeout_at, settled_by = by_call
-      WHERE id = token AND status = 'WAITING' RETURNING * INTO t;
+      WHERE id = token AND ${IS_DUE} RETURNING * INTO t;
     now_settled := FOUND;
     IF now_settled THEN
       ready := $s.settle_waits(token, ${runsWaitingFor('token')});
@@ -146,11 +157,17 @@ DECLARE
   open json;
   due record;
 BEGIN
-  SELECT ${tokenAsJson('o')} INTO open FROM $s.tokens o WHERE o.id = q.token_id AND ${IS_OPEN} FOR SHARE;
-  IF open IS NULL THEN
+  LOOP
+    SELECT ${tokenAsJson('o')} INTO open FROM $s.tokens o WHERE o.id = q.token_id AND ${IS_OPEN} FOR SHARE;
+    EXIT WHEN open IS NOT NULL;
     SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
-    IF t.due_at <= q.now THEN PERFORM $s.lock_due(ARRAY[q.token_id], q.now); END IF;
-  END IF;
+    IF t.due_at <= q.now THEN
+      PERFORM $s.lock_due(ARRAY[q.token_id], q.now);
+      SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
+    END IF;
+    -- Its deadline may have been moved in between.
+    EXIT WHEN t.status IS DISTINCT FROM 'WAITING' OR t.timeout_at <= q.now;
+  END LOOP;
   ${holdAttempt('q.run_id', ['q.epoch', 'q.by_owner'])};
   IF NOT FOUND THEN RETURN '{"outcome":"stale"}'; END IF;
   IF open IS NOT NULL THEN
@@ -201,9 +218,15 @@ BEGIN
     ${holdAttempt('q.fence_run', ['q.fence_epoch', 'q.by_owner'])};
     IF NOT FOUND THEN RETURN '"stale"'; END IF;
   END IF;
-  UPDATE $s.tokens AS o SET ${SETTLE} WHERE o.id = q.id AND ${IS_OPEN}
-    RETURNING ${tokenAsJson('o')} INTO won;
-  IF FOUND THEN
+  LOOP
+    UPDATE $s.tokens AS o SET ${SETTLE} WHERE o.id = q.id AND ${isAsking('o')}
+      RETURNING ${tokenAsJson('o')} INTO won;
+    EXIT WHEN FOUND;
+    SELECT * INTO t FROM $s.tokens AS o WHERE o.id = q.id;
+    -- It may have been changed in between.
+    EXIT WHEN NOT FOUND OR (${isAsking('t')}) IS NOT TRUE;
+  END LOOP;
+  IF won IS NOT NULL THEN
     run_ids := ${runsWaitingFor('q.id')};
     IF cardinality(run_ids) > 0 THEN ready_waits := $s.settle_waits(q.id, run_ids); END IF;
     IF q.resume_run = ANY (run_ids) AND pg_try_advisory_xact_lock_shared($space, 2050) THEN
@@ -216,8 +239,7 @@ BEGIN
     END IF;
     RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', ready_waits, 'resumed', resumed);
   END IF;
-  SELECT * INTO t FROM $s.tokens WHERE id = q.id;
-  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF t.id IS NULL THEN RETURN NULL; END IF;
   SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
   RETURN json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled, 'ready', due.ready,
     'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at OR (q.times_out IS TRUE AND q.now = t.timeout_at)));
@@ -248,6 +270,37 @@ BEGIN
     answers[place] := $s.settle_token(q);
   END LOOP;
   RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.change_tokens(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
+DECLARE
+  q $s.change_request := ${onlyRequest('change_request')};
+  o $s.tokens;
+  r $s.runs;
+  due record;
+  run_ids text[];
+  is_changed boolean;
+BEGIN
+  SELECT * INTO o FROM $s.tokens WHERE id = q.id FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN '[null]'; END IF;
+  is_changed := q.again AND o.changed_by = q.call;
+  IF is_changed IS NOT TRUE AND (${isAsking('o')}) THEN
+    is_changed := true;
+    UPDATE $s.tokens SET question = coalesce(q.question_to, question), timeout_at = coalesce(q.timeout_at, timeout_at),
+        due_at = coalesce(q.timeout_at, due_at), changed_by = q.call
+      WHERE id = q.id RETURNING * INTO o;
+    run_ids := ${runsWaitingFor('q.id')};
+    IF cardinality(run_ids) > 0 AND $s.lock_waiters(run_ids) THEN
+      FOR r IN SELECT * FROM $s.runs WHERE id = ANY (run_ids) AND held = 0 AND (status || '') = 'WAITING' LOOP
+        PERFORM $s.put_run(r, q.now);
+      END LOOP;
+    END IF;
+    RETURN json_build_array(json_build_object('token', $s.token_json(o), 'changed', true));
+  END IF;
+  SELECT * INTO due FROM $s.settle_due(o, q.now, q.call, q.again);
+  RETURN json_build_array(json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled,
+    'ready', due.ready, 'changed', coalesce(is_changed, false)));
 END $$;
 
 CREATE FUNCTION $s.release_waits(requests json) RETURNS json LANGUAGE plpgsql
