@@ -12,7 +12,7 @@ import type {
 } from '../../contract/storage.ts'
 import { RingBuffer } from '../../primitives/ring-buffer.ts'
 import { type RunEntry, StreamEntry } from './entries.ts'
-import { fencedRun, isStale, type MemoryState } from './state.ts'
+import { fencedRun, isStale, type MemoryState, telling } from './state.ts'
 import { draftOf } from '../run-draft.ts'
 import {
   endOfAll,
@@ -26,23 +26,10 @@ import {
 
 /** The streams of a memory storage: the newest chunks of each, as many as their writer says. */
 export function memoryChunks(state: MemoryState): ChunkStore {
-  const { hints } = state
   return {
-    open(request) {
-      const stream = openStream(state, request)
-      hints.flush()
-      return stream
-    },
-    append(request) {
-      const outcome = appendChunks(state, request)
-      hints.flush()
-      return outcome
-    },
-    add(request) {
-      const outcome = addChunks(state, request)
-      hints.flush()
-      return outcome
-    },
+    open: telling(state, openStream),
+    append: telling(state, appendChunks),
+    add: telling(state, addChunks),
     read: (request) => readChunks(state, request),
   }
 }

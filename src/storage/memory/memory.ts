@@ -6,7 +6,7 @@ import { pruneMemory } from './prune.ts'
 import { memoryQueues } from './queues.ts'
 import { memoryRuns } from './runs.ts'
 import { memorySchedules } from './schedules.ts'
-import { expireLeases, memoryState, type MemoryState } from './state.ts'
+import { expireLeases, memoryState, type MemoryState, telling } from './state.ts'
 import { memoryTokens } from './tokens.ts'
 import { draftOf } from '../run-draft.ts'
 
@@ -38,11 +38,7 @@ export function memoryStorage(): Storage {
     open() {
       // There is nothing to open.
     },
-    tick(request) {
-      const result = tick(state, request)
-      state.hints.flush()
-      return result
-    },
+    tick: telling(state, tick),
     subscribe: (owner: string, listener: (hint: Hint) => void) => state.hints.subscribe(owner, listener),
     leave({ owner, now }) {
       leave(state, { by: owner, now })

@@ -20,7 +20,7 @@ import type {
 import { itemsOf, withItem } from '../../primitives/few.ts'
 import { claimRuns } from './claims.ts'
 import { isHeld, isSettled, type RunEntry } from './entries.ts'
-import { fencedRun, isStale, type MemoryState } from './state.ts'
+import { fencedRun, isStale, type MemoryState, telling } from './state.ts'
 import { isOwnKey, listOwn } from './own-tokens.ts'
 import { type RunLedger, statusGroup } from './run-ledger.ts'
 import { tokenOf } from './tokens.ts'
@@ -32,37 +32,17 @@ const NONE: readonly WaitRecord[] = []
 
 /** The runs of a memory storage. */
 export function memoryRuns(state: MemoryState): RunStore {
-  const { runs, hints } = state
+  const { runs } = state
   return {
-    insert(request) {
-      const inserted = insertRun(state, request)
-      hints.flush()
-      return inserted
-    },
+    insert: telling(state, insertRun),
     get: (id, among) => runAmong(runs.table.get(id)?.record, among),
     list: (filter, page) => listRuns(state, filter, page),
     waits: (id) => openWaits(runs.table.get(id)),
     asked: (id) => askedBy(state, id),
-    update(request) {
-      const updated = updateRun(state, request)
-      hints.flush()
-      return updated
-    },
-    claim(request) {
-      const claimed = claimRuns(state, request)
-      hints.flush()
-      return claimed
-    },
-    park(request) {
-      const parked = parkRun(state, request)
-      hints.flush()
-      return parked
-    },
-    resume(request) {
-      const resumed = resumeRun(state, request)
-      hints.flush()
-      return resumed
-    },
+    update: telling(state, updateRun),
+    claim: telling(state, claimRuns),
+    park: telling(state, parkRun),
+    resume: telling(state, resumeRun),
     marks: (scopes) => scopes.map((scope) => state.marks.get(scope)),
     freeKey: (request) => freeKey(state, request),
   }

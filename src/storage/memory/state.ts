@@ -50,6 +50,18 @@ export function memoryState(): MemoryState {
   }
 }
 
+/** A method that tells its hints once it is done. */
+export function telling<Request, Answer>(
+  state: MemoryState,
+  perform: (state: MemoryState, request: Request) => Answer,
+): (request: Request) => Answer {
+  return (request) => {
+    const answer = perform(state, request)
+    state.hints.flush()
+    return answer
+  }
+}
+
 /** Finds the token of an id; for `run:<id>` that run. */
 export function waitSource({ runs, tokens }: MemoryState, tokenId: string): WaitSource | undefined {
   if (tokenId.startsWith(RUN_PREFIX)) return runs.table.get(tokenId.slice(RUN_PREFIX.length))

@@ -17,18 +17,14 @@ import type {
 import { idRange, requireMadeId } from '../made-id.ts'
 import type { TokenEnd } from '../run-draft.ts'
 import { isHeld, RunEntry, type TokenEntry, type WaitSource } from './entries.ts'
-import { fencedRun, isStale, type MemoryState, waitSource } from './state.ts'
+import { fencedRun, isStale, type MemoryState, telling, waitSource } from './state.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
 
 /** The tokens of a memory storage. */
 export function memoryTokens(state: MemoryState): TokenStore {
   const { hints } = state
   return {
-    insert(request) {
-      const inserted = insertToken(state, request)
-      hints.flush()
-      return inserted
-    },
+    insert: telling(state, insertToken),
     get(id, now, extras) {
       const source = waitSource(state, id)
       const token = source && readToken(state, source, now)
@@ -42,21 +38,9 @@ export function memoryTokens(state: MemoryState): TokenStore {
       hints.flush()
       return listed
     },
-    await(request) {
-      const awaited = awaitToken(state, request)
-      hints.flush()
-      return awaited
-    },
-    settle(request) {
-      const settled = settleToken(state, request)
-      hints.flush()
-      return settled
-    },
-    change(request) {
-      const changed = changeToken(state, request)
-      hints.flush()
-      return changed
-    },
+    await: telling(state, awaitToken),
+    settle: telling(state, settleToken),
+    change: telling(state, changeToken),
     release(waits) {
       for (const wait of waits) releaseWait(state, wait)
     },
