@@ -35,6 +35,8 @@ interface SettleOptions {
   readonly by?: string
   readonly outputJson?: string
   readonly isTimeOut?: boolean
+  readonly question?: string | undefined
+  readonly answeredJson?: string
   readonly fence?: AttemptFence
   readonly resume?: RunToResume
 }

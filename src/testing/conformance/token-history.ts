@@ -19,6 +19,8 @@ export interface TokenReply {
   readonly won: boolean
   /** Whether the answer says that the call settled the token, by completing it or by its deadline. */
   readonly settledNow: boolean
+  /** The deadline as of this answer, if that may be another one than in the end. */
+  readonly timeoutAt?: number | undefined
 }
 
 /** A contradiction in a history. */
@@ -70,7 +72,7 @@ function checkOne(answered: readonly Answered[]): HistoryProblem | undefined {
 function checkEach(answered: readonly Answered[], timeoutAt: number): HistoryProblem | undefined {
   for (const operation of answered) {
     const { reply, what, now } = operation
-    const { state, won } = tokenAfter(OPEN, operation, timeoutAt)
+    const { state, won } = tokenAfter(OPEN, operation, reply.timeoutAt ?? timeoutAt)
     if (reply.settledNow) {
       if (reply.won === won && isSameState(reply.seen, state) && state.status !== 'WAITING') continue
       return notLinear(`${what} was told that it settled it, and that it is ${spell(reply.seen)}`)

@@ -11,6 +11,8 @@ export interface TokenAction {
   readonly kind: 'look' | 'complete'
   /** The output of a completion. */
   readonly outputJson?: string | undefined
+  /** The completion makes the token time out instead. */
+  readonly isTimeOut?: boolean | undefined
   /** The instant of the action, as given to the storage. */
   readonly now: number
 }
@@ -29,13 +31,14 @@ export interface TokenStep {
  */
 export function tokenAfter(
   state: TokenState,
-  { kind, outputJson, now }: TokenAction,
+  { kind, outputJson, isTimeOut, now }: TokenAction,
   timeoutAt: number,
 ): TokenStep {
   if (state.status !== 'WAITING') return { state, won: false, settledNow: false }
   if (now >= timeoutAt) return { state: { status: 'TIMED_OUT' }, won: false, settledNow: true }
   if (kind === 'look') return { state, won: false, settledNow: false }
-  return { state: { status: 'COMPLETED', outputJson }, won: true, settledNow: true }
+  const end: TokenState = isTimeOut ? { status: 'TIMED_OUT' } : { status: 'COMPLETED', outputJson }
+  return { state: end, won: true, settledNow: true }
 }
 
 /** The state of a token in a record. */

@@ -153,8 +153,9 @@ export class Narrator {
     const record = this.#tokens.get(this.#nameOf(id))
     const text = `${person(actor)} completes ${this.#token(id, actor)}`
     if (record !== undefined && record.kind !== 'MANUAL') return inside(text)
-    const isLate = typeof answer === 'object' && !answer.won
-    return shown(text, isLate ? `: too late, it is ${answer.record.status}` : '')
+    if (typeof answer !== 'object' || answer.won) return shown(text)
+    const { status } = answer.record
+    return shown(text, status === 'WAITING' ? ': no, it asks something else' : `: too late, it is ${status}`)
   }
 
   #timer(what: string): StepWords {

@@ -1,5 +1,5 @@
 import type { TokenRecord } from '../../contract/records.ts'
-import type { Storage } from '../../contract/storage.ts'
+import type { Storage, TokenSettle } from '../../contract/storage.ts'
 import { checkTokenHistory, type TokenOperation } from '../conformance/token-history.ts'
 import { isSameState, type TokenState, tokenStateOf } from '../conformance/token-model.ts'
 import type { Names } from './names.ts'
@@ -10,8 +10,9 @@ import { InvariantViolation } from './violation.ts'
 interface Watched {
   readonly id: string
   readonly operations: TokenOperation[]
-  /** Known after the token was first seen. */
+  /** Known after the token was first seen: the last one, or that which it had when it was settled. */
   timeoutAt: number
+  isSettled: boolean
   /** The acknowledged completion. */
   acknowledged?: TokenState
 }
@@ -55,7 +56,10 @@ export class TokenWatcher implements CallWatcher {
   async ended(storage: Storage, now: number): Promise<void> {
     for (const { watched, call } of this.#calls) {
       watched.operations.push(operationOf(call))
-      watched.timeoutAt = answerOf(call)?.record.timeoutAt ?? watched.timeoutAt
+      const record = answerOf(call)?.record
+      if (record === undefined || (watched.isSettled && record.status === 'WAITING')) continue
+      watched.timeoutAt = record.timeoutAt ?? watched.timeoutAt
+      watched.isSettled = record.status !== 'WAITING'
     }
     for (const { id, operations, timeoutAt, acknowledged } of this.#watched.values()) {
       const sweep = this.#sweeps.find((first) => first.now >= timeoutAt)
@@ -76,7 +80,7 @@ export class TokenWatcher implements CallWatcher {
   #of(id: string): Watched {
     const known = this.#watched.get(id)
     if (known !== undefined) return known
-    const watched: Watched = { id, operations: [], timeoutAt: Infinity }
+    const watched: Watched = { id, operations: [], timeoutAt: Infinity, isSettled: false }
     this.#watched.set(id, watched)
     return watched
   }
@@ -100,6 +104,7 @@ export class TokenWatcher implements CallWatcher {
     const told = { answeredAt: reply.answeredAt, seen, completedAt, won: false, settledNow: true }
     const watched = this.#of(record.id)
     watched.timeoutAt = record.timeoutAt ?? Infinity
+    watched.isSettled = true
     watched.operations.push({ kind: 'look', what: 'tick', now, calledAt, reply: told })
   }
 
@@ -121,19 +126,28 @@ export class TokenWatcher implements CallWatcher {
 
 function operationOf(call: TokenCall): TokenOperation {
   const { name, calledAt, now } = call
-  const operation: TokenOperation =
-    name === 'tokens.settle'
-      ? { kind: 'complete', what: name, outputJson: call.args[0].outputJson, now, calledAt }
-      : { kind: 'look', what: name, now, calledAt }
   const told = answerOf(call)
+  const operation: TokenOperation =
+    name === 'tokens.settle' && !isRefused(call.args[0], told?.record)
+      ? { kind: 'complete', what: name, ...endOf(call.args[0]), now, calledAt }
+      : { kind: 'look', what: name, now, calledAt }
   if (told === undefined || call.reply === undefined) return operation
   const { record, won = false, settledNow } = told
   const { answeredAt } = call.reply
   const seen = tokenStateOf(record)
-  return {
-    ...operation,
-    reply: { answeredAt, seen, completedAt: record.completedAt, won, settledNow },
-  }
+  // A token that is made to time out had a later deadline until then.
+  const timeoutAt = won && seen.status === 'TIMED_OUT' ? Infinity : record.timeoutAt
+  const reply = { answeredAt, seen, completedAt: record.completedAt, won, settledNow, timeoutAt }
+  return { ...operation, reply }
+}
+
+function endOf({ outputJson, isTimeOut }: TokenSettle): Pick<TokenOperation, 'outputJson' | 'isTimeOut'> {
+  return { outputJson, isTimeOut }
+}
+
+/** A settle for another question than that of the token only looks. */
+function isRefused({ question }: TokenSettle, record: TokenRecord | undefined): boolean {
+  return record?.status === 'WAITING' && record.questionJson !== question
 }
 
 interface TokenTold {

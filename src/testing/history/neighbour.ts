@@ -136,12 +136,31 @@ export class Neighbour implements Setting {
     return true
   }
 
-  #tokenAsked({ id, kind, status, outputJson, completedAt, tags, key }: TokenRecord): void {
+  #tokenAsked(record: TokenRecord): void {
+    const {
+      id,
+      kind,
+      status,
+      outputJson,
+      completedAt,
+      tags,
+      key,
+      questionJson: question,
+      answeredJson,
+    } = record
     if (kind !== 'MANUAL' || status !== 'COMPLETED' || completedAt === undefined) return
     const name = key === undefined ? undefined : readName(key.value)?.name
     const which = name === undefined ? tags.join(', ') : name
     this.#at(completedAt, `the token [${which}] is completed with ${clipped(outputJson)}`, (now) =>
-      this.#outside.tokens.settle({ id, outputJson, isTimeOut: false, by: OUTSIDE, now }),
+      this.#outside.tokens.settle({
+        id,
+        outputJson,
+        question,
+        answeredJson,
+        isTimeOut: false,
+        by: OUTSIDE,
+        now,
+      }),
     )
   }
 

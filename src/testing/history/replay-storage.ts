@@ -115,9 +115,11 @@ export class ReplayStorage {
 
   /** Answers a question that is open. */
   async settle(token: TokenRecord, { by, now }: Act): Promise<TokenRecord | undefined> {
-    const { id, kind, status, outputJson } = token
+    const { id, kind, status, outputJson, answeredJson } = token
     const isTimeOut = kind === 'MANUAL' && status === 'TIMED_OUT'
-    const settled = await this.#memory.tokens.settle({ id, outputJson, isTimeOut, by, now })
+    const question = (await this.token(id))?.questionJson
+    const answer = { outputJson, question, answeredJson, isTimeOut }
+    const settled = await this.#memory.tokens.settle({ id, ...answer, by, now })
     return settled === undefined || settled === 'stale' || !settled.won ? undefined : settled.record
   }
 

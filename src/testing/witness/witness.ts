@@ -62,6 +62,12 @@ export class Witness {
     for (const tag of tags) add(this.#tagged, tag, id)
   }
 
+  /** A token that waits has another deadline. */
+  tokenChanged({ id, timeoutAt }: TokenRecord): void {
+    const token = this.#tokens.get(id)
+    if (token !== undefined) this.#tokens.set(id, { ...token, timeoutAt })
+  }
+
   tokenSettled(id: string): void {
     const token = this.#tokens.get(id)
     if (token !== undefined) this.#answered(token)

@@ -62,6 +62,11 @@ export function witnessedStorage(storage: Storage, witness: Witness): Storage {
       seen(tokens.settle(request), (settled) => {
         if (settled !== undefined && settled !== 'stale') seeToken(witness, settled.record)
       }),
+    'tokens.change': (request) =>
+      seen(tokens.change(request), (changed) => {
+        if (changed?.changed === true) witness.tokenChanged(changed.record)
+        else if (changed !== undefined) seeToken(witness, changed.record)
+      }),
     'tokens.release': (waits) =>
       seen(tokens.release(waits), () => {
         for (const wait of waits) witness.waitReleased(wait)

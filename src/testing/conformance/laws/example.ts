@@ -16,6 +16,7 @@ import { suspectLaws } from './suspect.ts'
 import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
 import { pushLaws } from './push.ts'
+import { questionLaws } from './question.ts'
 import { queueLaws } from './queue.ts'
 import { rateLaws } from './rate.ts'
 import { runLaws } from './run.ts'
@@ -40,6 +41,7 @@ export const exampleLaws: readonly Law[] = [
   ...ownerLaws,
   ...suspectLaws,
   ...tickLaws,
+  ...questionLaws,
   ...versionLaws,
   ...attemptLaws,
   ...chunkLaws,

@@ -99,6 +99,38 @@ const parked: Meeting = {
   },
 }
 
+const change = (
+  s: Subject,
+  at: string,
+  to: { questionJson?: string; timeoutAt?: number },
+): Promise<unknown> =>
+  call(s.storage.tokens.change({ id: `${at}t`, question: '"q"', ...to, by: B, now: s.at(10) }))
+
+/** A run that is parked, and waits for a token with a question until 100. */
+const asked: Meeting = {
+  id: 'overlap/of-a-question',
+  of: 'a question',
+  async prepare(s, at) {
+    await start(s, at)
+    await s.insertToken(`${at}t`, { questionJson: '"q"', timeoutAt: s.at(100), tags: [at] })
+    await awaitToken(s, at, 't')
+    await s.storage.runs.park({ ...firstFence(at), now: s.at(0) })
+  },
+  acts: {
+    answer: (s, at) => s.settle(`${at}t`, 10, { question: '"q"', answeredJson: '"ann"' }),
+    'ask something else': (s, at) => change(s, at, { questionJson: '"p"' }),
+    extend: (s, at) => change(s, at, { timeoutAt: s.at(200) }),
+    shorten: (s, at) => change(s, at, { timeoutAt: s.at(20) }),
+  },
+  others: {
+    'answer another question': (s, at) => s.settle(`${at}t`, 10, { question: '"p"', answeredJson: '"bob"' }),
+    'answer when it was due': (s, at) => s.settle(`${at}t`, 150, { question: '"q"' }),
+    'get when it was due': (s, at) => call(s.storage.tokens.get(`${at}t`, s.at(150))),
+    'wait when it was due': (s, at) =>
+      call(s.storage.tokens.await({ ...attemptOf(at), tokenId: `${at}t`, now: s.at(150) })),
+  },
+}
+
 /** Two runs in line. A claim may pass over a run that another call has locked, even one that is refused: there is none here. */
 const queued: Meeting = {
   id: 'overlap/of-runs-in-line',
@@ -425,4 +457,5 @@ export const MEETINGS: readonly Meeting[] = [
   freed,
   inserted,
   pruned,
+  asked,
 ]

@@ -294,8 +294,9 @@ export const valueLaws: readonly Law[] = [
       await stored('the holder of its key', held === 'stale' ? undefined : held.record)
       await stored('a wait', tokenOf(await s.wait(run, 't', 2)))
       await stored('what the run waits for', (await runs.waits('r'))[0])
-      const settled = await s.settle('t', 5, { outputJson: '{"o": 1}' })
-      const done = { ...given, status: 'COMPLETED', outputJson: '{"o": 1}', completedAt: s.at(5) }
+      const answer = { outputJson: '{"o": 1}', answeredJson: '{"a": 1}' }
+      const settled = await s.settle('t', 5, { question: given.questionJson, ...answer })
+      const done = { ...given, status: 'COMPLETED', ...answer, completedAt: s.at(5) }
       same(
         'what was settled',
         await stored('a settle', settled === 'stale' ? undefined : settled?.record),
@@ -419,9 +420,8 @@ async function storeTexts(
   const { runs, tokens } = s.storage
   const given = { payloadJson: json, optionsJson: json, metadataJson: json }
   await runs.insert({ record: queuedRun(`r${id}`, { createdAt: s.at(0), ...given }), now: s.at(0), by: A })
-  const read = await runs.get(`r${id}`)
-  for (const [field, text] of Object.entries(given))
-    sameText(field, read?.[field as keyof typeof given], text)
+  const run = await runs.get(`r${id}`)
+  for (const [field, text] of Object.entries(given)) sameText(field, run?.[field as keyof typeof given], text)
   const change = { outputJson: json, errorJson: json, attemptsJson: json }
   const expected = { status: ['QUEUED'] } as const
   await runs.update({
@@ -431,20 +431,24 @@ async function storeTexts(
     by: A,
     now: s.at(1),
   })
-  const answers = [
+  const ended = [
     await runs.get(`r${id}`),
     (await runs.list({ status: ['CANCELED'] }, { limit: 1 })).records[0],
   ]
-  for (const answer of answers)
+  for (const record of ended)
     for (const [field, text] of Object.entries({ ...given, ...change }))
-      sameText(field, answer?.[field as keyof typeof given | keyof typeof change], text)
+      sameText(field, record?.[field as keyof typeof given | keyof typeof change], text)
+  const answer = { outputJson: json, answeredJson: json }
   await s.insertToken(`t${id}`)
-  await s.settle(`t${id}`, 1, { outputJson: json })
-  await s.insertToken(`o${id}`, { kind: 'ONCE', status: 'COMPLETED', completedAt: s.at(0), outputJson: json })
-  for (const one of [`t${id}`, `o${id}`])
-    sameText('outputJson of a token', (await tokens.get(one, s.at(1)))?.record.outputJson, json)
+  await tokens.change({ id: `t${id}`, question: undefined, questionJson: json, by: A, now: s.at(0) })
+  like('a settle', await s.settle(`t${id}`, 1, { question: json, ...answer }), { won: true })
+  const stored = { ...answer, questionJson: json }
+  await s.insertToken(`o${id}`, { kind: 'ONCE', status: 'COMPLETED', completedAt: s.at(0), ...stored })
   const page = await tokens.list({ kind: 'ONCE', status: ['COMPLETED'] }, { limit: 1 }, s.at(1))
-  sameText('outputJson of a listed token', page.records[0]?.outputJson, json)
+  const read = [await tokens.get(`t${id}`, s.at(1)), await tokens.get(`o${id}`, s.at(1))]
+  for (const record of [page.records[0], ...read.map((one) => one?.record)])
+    for (const field of ['outputJson', 'questionJson', 'answeredJson'] as const)
+      sameText(`${field} of a token`, record?.[field], json)
 }
 
 /** Fails unless the texts are equal, and says where they are not: they may be long. */
@@ -502,7 +506,8 @@ function fullRun(s: Subject, id: string): RunRecord {
 /** A token with a value in every field that one may have. */
 function fullToken(s: Subject, id: string): TokenRecord {
   const key = { scope: 's', value: id, expiresAt: s.at(900_001) }
-  return manualToken(id, { createdAt: s.at(1), timeoutAt: s.at(900_002), tags: ['b', 'a'], key, runId: 'r' })
+  const rest = { tags: ['b', 'a'], key, runId: 'r', questionJson: '{"q": 1}' }
+  return manualToken(id, { createdAt: s.at(1), timeoutAt: s.at(900_002), ...rest })
 }
 
 function tokenOf(answer: Awaited<ReturnType<Subject['wait']>>): TokenRecord | undefined {

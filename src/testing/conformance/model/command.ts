@@ -10,6 +10,7 @@ const CHANGES = {
   park: 7,
   resume: 6,
   settle: 5,
+  change: 2,
   get: 2,
   finish: 3,
   cancel: 1,

@@ -42,6 +42,7 @@ const VERSIONS: readonly (ReadonlyMap<string, string> | undefined)[] = [
     ['task-b', '2'],
   ]),
 ]
+const QUESTIONS = [undefined, undefined, '"q"', '"p"']
 const SUSPECTS = [0, 0, 0, 7]
 const LEASES_MS = [40, 300, 1_000]
 const LONGEST_LEASE = 2
@@ -113,6 +114,7 @@ export class ThreeEngines {
         return (storage) => storage.runs.resume({ ...fence, queueLimit })
       }),
     settle: (command) => this.#settle(command),
+    change: (command) => this.#change(command),
     get: async ({ token }) => {
       const id = this.#stage.recentToken(token)
       if (id === undefined) return
@@ -235,6 +237,7 @@ export class ThreeEngines {
       tags: tagsOf(command),
       createdAt: this.#stage.now,
       ...(creator && { runId: creator.id, key: ownKey(creator, command) }),
+      questionJson: pick(QUESTIONS, option >> 4),
       ...(option % 4 !== 0 && { timeoutAt: this.#stage.now + ((option % 300) + 1) * UNIT }),
     })
     const request = { record, ...(await this.#writer(command)) }
@@ -318,12 +321,32 @@ export class ThreeEngines {
   async #settle(command: Command): Promise<void> {
     const id = this.#stage.recentToken(command.token)
     if (id === undefined) return
-    const request = { id, outputJson: String(command.serial), ...(await this.#writer(command)) }
+    const outputJson = String(command.serial)
+    const question = pick(QUESTIONS, command.option)
+    const answeredJson = command.option % 2 === 0 ? undefined : outputJson
+    const request = { id, outputJson, question, answeredJson, ...(await this.#writer(command)) }
     await this.#stage.both(`tokens.settle ${describeValue(request)}`, async (storage) => {
       const settled = await storage.tokens.settle(request)
       if (settled === undefined || settled === 'stale') return settled
       return { ...settled, ready: namesOf(settled.ready) }
     })
+  }
+
+  async #change({ token, owner, option }: Command): Promise<void> {
+    const id = this.#stage.recentToken(token)
+    if (id === undefined) return
+    const { now } = this.#stage
+    const request = {
+      id,
+      question: pick(QUESTIONS, option),
+      questionJson: pick(QUESTIONS, option >> 2),
+      timeoutAt: option % 3 === 0 ? undefined : now + ((option % 300) + 1) * UNIT,
+      by: this.#owner(owner),
+      now,
+    }
+    await this.#stage.both(`tokens.change ${describeValue(request)}`, (storage) =>
+      storage.tokens.change(request),
+    )
   }
 
   async #release({ run, token, owner, option }: Command): Promise<void> {

@@ -18,6 +18,7 @@ import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
 import { brokenQueues } from './queues.ts'
 import { brokenPushes } from './pushes.ts'
+import { brokenQuestions } from './questions.ts'
 import { brokenRates } from './rates.ts'
 import { brokenRuns } from './runs.ts'
 import { brokenSchedules } from './schedules.ts'
@@ -33,6 +34,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenFreedKeys,
   ...brokenMarks,
   ...brokenTokens,
+  ...brokenQuestions,
   ...brokenLists,
   ...brokenRuns,
   ...brokenAsked,

@@ -172,6 +172,18 @@ export const brokenOverlaps: Readonly<Record<string, Break>> = {
       },
     }
   },
+  // The question is read first, and the token changed a turn later.
+  'overlap/of-a-question': (memory) => ({
+    tokens: {
+      async change(request) {
+        const before = memory.tokens.get(request.id, -Infinity)?.record
+        await turn()
+        const question = memory.tokens.get(request.id, -Infinity)?.record.questionJson
+        const isAsked = before?.questionJson === request.question
+        return memory.tokens.change(isAsked ? { ...request, question } : request)
+      },
+    },
+  }),
   // A token is settled, and read a turn later.
   'overlap/of-what-is-pruned': (memory) => ({
     tokens: {
