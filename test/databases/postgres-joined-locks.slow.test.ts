@@ -210,6 +210,22 @@ describe('a transaction that has completed a token in time, while it is open aft
     return { storage, client, others, asked }
   }
 
+  it.each([
+    ['COMMIT', false],
+    ['ROLLBACK', true],
+  ])('lets a change of this token alone wait, until its %s', async (end, changed) => {
+    const { storage, client, others } = await begin()
+    const change = async (id: string) =>
+      storage.tokens.change({ id, question: undefined, questionJson: '"q"', by: BY, now: START })
+    const late = change('token')
+    for (const id of others.slice(0, 3)) expect(await change(id)).toMatchObject({ changed: true })
+    const answer = { id: 'other 0', outputJson: '1', by: BY, now: START, transaction: client }
+    expect(await storage.tokens.settle(answer)).toMatchObject({ won: false, record: { status: 'WAITING' } })
+    expect(await storage.tokens.settle({ ...answer, question: '"q"' })).toMatchObject({ won: true })
+    await client.query(end)
+    expect(await late).toMatchObject({ changed, settledNow: false })
+  })
+
   it('lets only reads of this token wait, and others of their turn be made once more at most', async () => {
     const { storage, client, others, asked } = await begin()
     const before = asked.length

@@ -47,6 +47,7 @@ const histories: fc.Arbitrary<TokenOperation[]> = fc
     fc.record({
       kind: fc.constantFrom('look' as const, 'complete' as const),
       outputJson: outputs,
+      isTimeOut: fc.boolean(),
       now: fc.integer({ min: 0, max: 5 }),
       calledAt: fc.integer({ min: 0, max: 8 }),
       lasts: fc.integer({ min: 1, max: 4 }),
