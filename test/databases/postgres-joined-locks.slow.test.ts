@@ -180,6 +180,7 @@ describe('a transaction that has completed a token in time, while it is open aft
     readonly client: PostgresClient
     readonly others: readonly string[]
     readonly asked: readonly string[]
+    readonly schema: string
   }> {
     const pool = testPool()
     const schema = await freshSchema(pool)
@@ -207,7 +208,7 @@ describe('a transaction that has completed a token in time, while it is open aft
     }
     const client = await begun()
     await storage.tokens.settle({ id: 'token', outputJson: '1', by: BY, now: START, transaction: client })
-    return { storage, client, others, asked }
+    return { storage, client, others, asked, schema }
   }
 
   it.each([
@@ -225,6 +226,22 @@ describe('a transaction that has completed a token in time, while it is open aft
     await client.query(end)
     expect(await late).toMatchObject({ changed, settledNow: false })
   })
+
+  it.each(['get', 'settle'] as const)(
+    'lets a %s that finds a token due see a deadline that is being moved',
+    async (call) => {
+      const { storage, client, schema } = await begin()
+      await client.query(`UPDATE ${schema}.tokens SET timeout_at = timeout_at + 9, due_at = due_at + 9`)
+      const [id, request] = ['other 0', { outputJson: '1', by: BY, now: DUE }]
+      const answer = (async () =>
+        call === 'get' ? storage.tokens.get(id, DUE) : storage.tokens.settle({ id, ...request }))()
+      const isBlocked = 'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))'
+      while ((await client.query(isBlocked)).rows.length === 0);
+      await client.query('COMMIT')
+      const expected = call === 'get' ? { status: 'WAITING' } : { status: 'COMPLETED', completedAt: DUE }
+      expect(await answer).toMatchObject({ settledNow: call === 'settle', record: expected })
+    },
+  )
 
   it('lets only reads of this token wait, and others of their turn be made once more at most', async () => {
     const { storage, client, others, asked } = await begin()

@@ -218,15 +218,9 @@ BEGIN
     ${holdAttempt('q.fence_run', ['q.fence_epoch', 'q.by_owner'])};
     IF NOT FOUND THEN RETURN '"stale"'; END IF;
   END IF;
-  LOOP
-    UPDATE $s.tokens AS o SET ${SETTLE} WHERE o.id = q.id AND ${isAsking('o')}
-      RETURNING ${tokenAsJson('o')} INTO won;
-    EXIT WHEN FOUND;
-    SELECT * INTO t FROM $s.tokens AS o WHERE o.id = q.id;
-    -- It may have been changed in between.
-    EXIT WHEN NOT FOUND OR (${isAsking('t')}) IS NOT TRUE;
-  END LOOP;
-  IF won IS NOT NULL THEN
+  UPDATE $s.tokens AS o SET ${SETTLE} WHERE o.id = q.id AND ${isAsking('o')}
+    RETURNING ${tokenAsJson('o')} INTO won;
+  IF FOUND THEN
     run_ids := ${runsWaitingFor('q.id')};
     IF cardinality(run_ids) > 0 THEN ready_waits := $s.settle_waits(q.id, run_ids); END IF;
     IF q.resume_run = ANY (run_ids) AND pg_try_advisory_xact_lock_shared($space, 2050) THEN
@@ -239,8 +233,12 @@ BEGIN
     END IF;
     RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', ready_waits, 'resumed', resumed);
   END IF;
-  IF t.id IS NULL THEN RETURN NULL; END IF;
+  SELECT * INTO t FROM $s.tokens WHERE id = q.id;
+  IF NOT FOUND THEN RETURN NULL; END IF;
   SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
+  t := due.t;
+  -- It may have been changed in between.
+  IF ${isAsking('t')} THEN RETURN $s.settle_token(q); END IF;
   RETURN json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled, 'ready', due.ready,
     'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at OR (q.times_out IS TRUE AND q.now = t.timeout_at)));
 END $$;
