@@ -73,9 +73,17 @@ export abstract class Door {
     const opening = this.open(isReader)
     // An attempt may execute while its engine opens. Its calls are served at once: their place is that of their caller.
     const answer =
-      attempt === undefined && isPromise(opening) ? opening.then(() => serve(undefined)) : serve(attempt)
+      attempt === undefined && isPromise(opening) ? opening.then(() => this.#opened(serve)) : serve(attempt)
     const told = attempt === undefined ? this.#inTurn(answer) : answer
     return isPromise(told) ? this.#held(told) : told
+  }
+
+  /** Thousands of calls may have waited for the opening: each goes on in its turn, in which the engine may be closed already. */
+  #opened<T>(serve: (attempt: undefined) => Awaitable<T>): Awaitable<T> {
+    return chain(this.breath.turn(), () => {
+      if (this.host.isClosed) throw this.host.closedError()
+      return serve(undefined)
+    })
   }
 
   /** An answer for code outside of runs, which may call on and on; those for runs have their turn in `outage`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, createEngine, type Engine, task } from 'waitpoint'
+import { type AnyTask, createEngine, type Engine, type Task, task } from 'waitpoint'
 import { inNextTurn } from '../../src/clock/macrotask-turn.ts'
 import { systemClock } from '../../src/clock/system.ts'
 import type { Storage } from '../../src/contract/storage.ts'
@@ -66,6 +66,30 @@ const ROWS: Readonly<Record<string, Many>> = {
     const { runs } = await (await one.trigger(parent)).result()
     expect(runs.every(({ ok }) => ok)).toBe(true)
   },
+  'runs that wait for the storage to open': async ({ engine }) => {
+    const quick = bodyTask(() => undefined)
+    await using one = engine([quick])
+    const runs = await Promise.all(Array.from({ length: MANY }, async () => one.trigger(quick, null)))
+    for (const run of runs) await run.outcome()
+  },
+  'payloads of one batch that are checked': async ({ engine, count }) => {
+    await using one = engine([checked(count)])
+    const { runs } = await one.tasks.batchTrigger(
+      'checked',
+      Array.from({ length: MANY }, () => ({ payload: null })),
+    )
+    for (const run of runs) await run.outcome()
+  },
+  'payloads of children that are checked': async ({ engine, count }) => {
+    const child = checked(count)
+    const parent = task({
+      id: 'parent',
+      run: async () => child.batchTriggerAndWait(Array.from({ length: MANY }, () => ({ payload: null }))),
+    })
+    await using one = engine([child, parent])
+    const { runs } = await (await one.trigger(parent)).result()
+    expect(runs.every(({ ok }) => ok)).toBe(true)
+  },
   'waits for one token': async ({ engine, count }) => {
     // A task reads the output of its own.
     const token = { id: '' }
@@ -97,6 +121,16 @@ const ROWS: Readonly<Record<string, Many>> = {
   },
 }
 
+/** A task whose payloads are checked, which is counted. */
+function checked(count: TurnCount): Task<null, void> {
+  const validate = (): { value: null } => {
+    count.add()
+    return { value: null }
+  }
+  const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+  return task({ id: 'checked', schema, run: () => undefined })
+}
+
 /** Counts how often a value is read from its text. */
 function countReads(value: string, count: TurnCount): Disposable {
   const { parse } = JSON
@@ -107,19 +141,24 @@ function countReads(value: string, count: TurnCount): Disposable {
   return { [Symbol.dispose]: () => Object.assign(JSON, { parse }) }
 }
 
-/** Counts the runs that are stored. */
+/** Counts the runs that are stored. It opens a while after it was asked to. */
 function counting(storage: Storage, count: TurnCount): Storage {
-  return wrapStorage(storage, (name, operation) => (...args) => {
+  const counted = wrapStorage(storage, (name, operation) => (...args) => {
     if (name === 'runs.insert') count.add()
     return operation(...args)
   })
+  const open = async (): Promise<void> => {
+    await turn()
+    await counted.open()
+  }
+  return { ...counted, open }
 }
 
 describe('thousands at once leave the event loop its turns', () => {
   it.each(Object.entries(ROWS))('%s', async (name, act) => {
     using count = new TurnCount()
     const clock = Object.assign(systemClock(), { isTurnDue: turnsByTheQuestion() })
-    const storage = / of one batch$/.test(name) ? counting(projectStorage(), count) : projectStorage()
+    const storage = /^(runs|children) /.test(name) ? counting(projectStorage(), count) : projectStorage()
     await act({ engine: (tasks) => createEngine({ tasks, clock, storage }), count })
     await turn()
     expect(count.total).toBeGreaterThanOrEqual(MANY)

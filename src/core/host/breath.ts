@@ -104,6 +104,8 @@ export class Breath {
 
   #plan(): void {
     this.#host.afterTurn('answers that wait for a turn', () => {
+      // The turn begins now, not with the first question: the work before it may be the longest.
+      this.#host.clock.isTurnDue?.()
       const slice = this.#line.shift()
       for (const attempt of slice?.attempts ?? []) {
         attempt.heldAnswers -= 1

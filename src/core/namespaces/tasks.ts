@@ -70,7 +70,10 @@ export class EngineTasks implements TasksNamespace {
     return this.#kernel.call(async (attempt) => {
       const records: RunRecord[] = []
       const requests = this.#items(id, items)
-      for (const item of requests) records.push(await this.#record(attempt, id, item))
+      for (const item of requests) {
+        await this.#kernel.breath.turn()
+        records.push(await this.#record(attempt, id, item))
+      }
       const handles: RunHandle<never>[] = []
       for (const [at, record] of records.entries()) {
         // One call from outside: a run has turns with each call of storage.
@@ -97,7 +100,7 @@ export class EngineTasks implements TasksNamespace {
     try {
       const attempt = this.#kernel.requireRunning('triggerAndWait')
       return this.#waitFor(attempt, options, () =>
-        this.#child(attempt, id, this.#request(id, payload, options)),
+        this.#child(attempt, id, this.#request(id, payload, options))(),
       )
     } catch (error) {
       return rejectedWait(() => this.#kernel.refused(error))
@@ -124,13 +127,17 @@ export class EngineTasks implements TasksNamespace {
     id: string,
     requests: readonly NewChild[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
-    const children = await Promise.all(
-      requests.map(async (request) => ({ child: await this.#child(attempt, id, request), request })),
-    )
+    // Their places are taken at once, whatever else the run does meanwhile.
+    const placed = requests.map((request) => this.#child(attempt, id, request))
+    const children: Child[] = []
+    for (const child of placed) {
+      await this.#kernel.breath.turn()
+      children.push(await child())
+    }
     const waits: SubtaskPromise<never>[] = []
-    for (const { child, request } of children) {
+    for (const [at, child] of children.entries()) {
       await this.#kernel.breath.turn(attempt)
-      waits.push(this.#waitFor(attempt, request.options, () => child))
+      waits.push(this.#waitFor(attempt, requests[at]?.options ?? {}, () => child))
     }
     return { runs: await Promise.all(waits) }
   }
@@ -188,8 +195,8 @@ export class EngineTasks implements TasksNamespace {
     return climb(awaited.id === id ? id : parentId)
   }
 
-  /** A child run; its place among the waits of the run is taken at once, before it is checked. */
-  #child(attempt: Attempt, id: string, request: NewChild): Awaitable<Child> {
+  /** Makes a child run; its place among the waits of the run is taken at once, before it is checked. */
+  #child(attempt: Attempt, id: string, request: NewChild): () => Awaitable<Child> {
     this.#kernel.tasks.require(id)
     if (request.options.transaction !== undefined)
       throw new TypeError(
@@ -201,13 +208,13 @@ export class EngineTasks implements TasksNamespace {
     readDebounce(id, request.options, this.#kernel.host.now())
     if (idempotencyKey !== undefined) {
       passPlace('trigger', id)
-      return chain(this.#kernel.tell(attempt, 'trigger', idempotencyKey), () =>
-        chain(this.#record(attempt, id, request), (record) => ({ record })),
-      )
+      const told = this.#kernel.tell(attempt, 'trigger', idempotencyKey)
+      if (isPromise(told)) void mayBeLeft(told)
+      return () => chain(told, () => chain(this.#record(attempt, id, request), (record) => ({ record })))
     }
     const content = [id, payloadJson, queue && { name: queue.name }, concurrencyKey, tags, debounce?.key]
     const place = this.#kernel.place(attempt, { kind: 'trigger', name, content })
-    return chain(this.#record(attempt, id, { key: place, ...request }), (record) => ({ record, place }))
+    return () => chain(this.#record(attempt, id, { key: place, ...request }), (record) => ({ record, place }))
   }
 
   #readChild(attempt: Attempt, token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {

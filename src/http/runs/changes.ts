@@ -22,11 +22,13 @@ export class RunChanges {
   readonly #inside: Inside
   readonly #limits: Pick<Limits, 'tags' | 'metadataBytes'>
   readonly #turns: Turns
+  readonly #seed: number
 
   constructor({ inside, limits, turns }: RunChangesOptions) {
     this.#inside = inside
     this.#limits = limits
     this.#turns = turns
+    this.#seed = Buffer.from(inside.host.random.bytes(4)).readInt32LE()
   }
 
   /**
@@ -44,7 +46,7 @@ export class RunChanges {
         if (attempt?.isEnded === false) return this.#changeInAttempt(attempt, change)
         const record = await this.#require(id)
         if (record.status !== 'QUEUED' && record.status !== 'DELAYED') throw executedElsewhere(id)
-        const metadataJson = this.#checked(change(metadataOf(record)))
+        const metadataJson = this.#checked(change(metadataOf(record), this.#seed))
         if (await this.#update(record, { metadataJson })) return metadataJson
       }
     })
@@ -59,7 +61,7 @@ export class RunChanges {
   async #changeInAttempt(attempt: SeenAttempt, change: MetadataChange): Promise<string> {
     let json = ''
     const isStored = await this.#inside.runs.replaceMetadata(attempt, (before) => {
-      const values = change(before)
+      const values = change(before, this.#seed)
       json = this.#checked(values)
       return { values, json }
     })

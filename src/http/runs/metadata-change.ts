@@ -5,8 +5,8 @@ import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { MetadataDraft } from './metadata-draft.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Computes the new metadata from the old. */
-export type MetadataChange = (before: JsonObject) => JsonObject
+/** Computes the new metadata from the old; with a number that no sender knows. */
+export type MetadataChange = (before: JsonObject, seed: number) => JsonObject
 
 const NAMES = ['metadata', 'operations']
 const MOST_OPERATIONS = 10_000
@@ -27,8 +27,8 @@ export function readMetadataChange(body: JsonObject): MetadataChange {
     throw new Refusal(413, `Request body too large: it may have ${MOST_OPERATIONS} operations`)
   const replace = metadata === undefined ? [] : [replaceBy(metadata, '"metadata"')]
   const changes = [...replace, ...operations.map(readOperation)]
-  return (before) => {
-    const draft = new MetadataDraft(before)
+  return (before, seed) => {
+    const draft = new MetadataDraft(before, seed)
     for (const change of changes) change(draft)
     return draft.values
   }

@@ -1,9 +1,12 @@
 /** Metadata while the operations of one request change them: each takes as long as its value is large. */
 export class MetadataDraft {
   #values: Map<string, unknown>
+  readonly #seed: number
 
-  constructor(values: Readonly<Record<string, unknown>>) {
+  /** With a seed that no sender knows, values that differ cannot be made to have one hash. */
+  constructor(values: Readonly<Record<string, unknown>>, seed: number) {
     this.#values = new Map(Object.entries(values))
+    this.#seed = seed
   }
 
   /** Unlike assignments, this makes `__proto__` a key like any other. */
@@ -45,99 +48,101 @@ export class MetadataDraft {
     const value = this.#values.get(key)
     if (value instanceof ChangedList) return value
     if (!Array.isArray(value)) return undefined
-    const list = new ChangedList(value)
+    const list = new ChangedList(value, this.#seed)
     this.#values.set(key, list)
     return list
   }
 }
 
-/** A list that is changed many times. Its items are found by their text, not by looking at all of them each time. */
+/** A list that is changed many times. One look at its items finds all that were removed, however many removals there are. */
 class ChangedList {
   readonly #items: unknown[]
-  /** The places of the items by what tells them apart; from the first removal on. */
-  #places: Map<unknown, number | number[]> | undefined
-  readonly #removed = new Set<number>()
-  readonly #identities = new Identities()
+  /** The values that were removed, by their hash. */
+  readonly #removed = new Map<number, Removed[]>()
 
-  constructor(items: readonly unknown[]) {
+  readonly #seed: number
+
+  constructor(items: readonly unknown[], seed: number) {
     this.#items = [...items]
+    this.#seed = seed
   }
 
   get items(): readonly unknown[] {
     return this.#removed.size === 0
       ? this.#items
-      : this.#items.filter((_, place) => !this.#removed.has(place))
+      : this.#items.filter((item, place) => !this.#isRemoved(item, place))
   }
 
   append(value: unknown): void {
     this.#items.push(value)
-    if (this.#places !== undefined) this.#note(this.#places, value, this.#items.length - 1)
   }
 
   remove(value: unknown): void {
-    const places = (this.#places ??= this.#allPlaces())
-    const identity = this.#identities.of(value)
-    const found = places.get(identity)
-    if (typeof found === 'number') this.#removed.add(found)
-    else for (const place of found ?? []) this.#removed.add(place)
-    places.delete(identity)
+    const hash = hashOf(value, this.#seed)
+    const alike = this.#removed.get(hash) ?? []
+    const before = alike.find((removed) => isEqual(removed.value, value))
+    if (before === undefined) alike.push({ value, items: this.#items.length })
+    else before.items = this.#items.length
+    this.#removed.set(hash, alike)
   }
 
-  #allPlaces(): Map<unknown, number | number[]> {
-    const places = new Map<unknown, number | number[]>()
-    for (const [place, item] of this.#items.entries()) this.#note(places, item, place)
-    return places
+  #isRemoved(item: unknown, place: number): boolean {
+    const alike = this.#removed.get(hashOf(item, this.#seed))
+    return alike?.some(({ value, items }) => place < items && isEqual(value, item)) === true
   }
+}
 
-  #note(places: Map<unknown, number | number[]>, item: unknown, place: number): void {
-    const identity = this.#identities.of(item)
-    const known = places.get(identity)
-    if (known === undefined) places.set(identity, place)
-    else if (typeof known === 'number') places.set(identity, [known, place])
-    else known.push(place)
-  }
+interface Removed {
+  readonly value: unknown
+  /** So many items there were. */
+  items: number
 }
 
 function plain(value: unknown): unknown {
   return value instanceof ChangedList ? value.items : value
 }
 
-/** A key, and its text with its length. */
-type Named = readonly [key: string, text: string]
+const PRIME = 0x01000193
+const double = new Float64Array(1)
+const halves = new Int32Array(double.buffer)
 
-/** Tells the items of one list apart. Most have the keys of the one before: these are put in order once. */
-class Identities {
-  #keys: readonly string[] = []
-  #inOrder: readonly Named[] = []
-
-  /** Equal for JSON values that are equal, whatever the order of their keys, and for no others. */
-  of(value: unknown): unknown {
-    if (typeof value === 'string') return textOf(value)
-    return typeof value === 'object' && value !== null ? this.#textOf(value) : value
-  }
-
-  #textOf(value: object): string {
-    if (Array.isArray(value))
-      return value.reduce<string>((text, item) => `${text}${this.#part(item)}`, '[') + ']'
-    const members = value as Readonly<Record<string, unknown>>
-    let text = '{'
-    for (const [key, name] of this.#named(Object.keys(value))) text += `${name}${this.#part(members[key])}`
-    return text + '}'
-  }
-
-  #part(value: unknown): string {
-    return `${String(this.of(value))},`
-  }
-
-  #named(keys: readonly string[]): readonly Named[] {
-    const known = this.#keys
-    if (keys.length === known.length && keys.every((key, at) => key === known[at])) return this.#inOrder
-    this.#keys = keys
-    return (this.#inOrder = [...keys].sort().map((key) => [key, textOf(key)]))
-  }
+/** Equal for JSON values that are equal, whatever the order of their keys. */
+function hashOf(value: unknown, seed: number): number {
+  if (typeof value === 'string') return hashText(value, seed)
+  if (typeof value === 'number') return hashNumber(value, seed)
+  if (typeof value !== 'object' || value === null) return mix(seed, value === null ? 2 : Number(value))
+  if (Array.isArray(value)) return value.reduce<number>((hash, item) => mix(hash, hashOf(item, seed)), seed)
+  let sum = PRIME
+  for (const [key, member] of Object.entries(value)) sum += mix(hashText(key, seed), hashOf(member, seed))
+  return sum | 0
 }
 
-/** No text begins with that of another one. */
-function textOf(text: string): string {
-  return `"${text.length}:${text}`
+/** Zero and minus zero are equal. */
+function hashNumber(value: number, seed: number): number {
+  if ((value | 0) === value) return mix(seed, value)
+  double[0] = value + 0
+  return mix(mix(seed, halves[0] ?? 0), halves[1] ?? 0)
+}
+
+function hashText(text: string, seed: number): number {
+  let hash = seed
+  for (let at = 0; at < text.length; at++) hash = mix(hash, text.charCodeAt(at))
+  return hash
+}
+
+function mix(hash: number, more: number): number {
+  return Math.imul(hash ^ more, PRIME)
+}
+
+/** Whether two JSON values are equal, whatever the order of their keys. */
+function isEqual(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return one === other
+  const [keys, others] = [Object.keys(one), Object.keys(other)]
+  if (Array.isArray(one) !== Array.isArray(other) || keys.length !== others.length) return false
+  return keys.every((key) => Object.hasOwn(other, key) && isEqual(memberOf(one, key), memberOf(other, key)))
+}
+
+function memberOf(value: object, key: string): unknown {
+  return (value as Readonly<Record<string, unknown>>)[key]
 }

@@ -11,11 +11,14 @@ import {
   wait,
 } from 'waitpoint'
 import { systemClock } from '../../../src/clock/system.ts'
+import { inNextTurn } from '../../../src/clock/macrotask-turn.ts'
+import { Breath } from '../../../src/core/host/breath.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { storageOfThisProcess } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { impatientClock } from '../../support/impatient-clock.ts'
 import { microtasksUntil, until } from '../../support/turn.ts'
+import { turnsByTheQuestion } from '../../support/turns-by-the-question.ts'
 import { turnClock } from '../../support/turn-clock.ts'
 
 /** Questions to the clock until a turn is due, and calls of runs between two of them. */
@@ -184,6 +187,26 @@ function mostBetween(turns: readonly number[]): number {
 }
 
 describe('the event loop', () => {
+  it('has a turn between any two pieces of work that take long', async () => {
+    let turns = 0
+    const clock = Object.assign(systemClock(), { isTurnDue: turnsByTheQuestion() })
+    const breath = new Breath({
+      clock,
+      isClosed: false,
+      afterTurn: (_label, goOn) =>
+        inNextTurn(() => {
+          turns += 1
+          goOn()
+        }),
+    })
+    const before: number[] = []
+    for (let piece = 0; piece < 5; piece += 1) {
+      await breath.next()
+      before.push(turns)
+    }
+    expect(before).toEqual([0, 1, 2, 3, 4])
+  })
+
   it.each(LOOPS)('has its turns during a loop of %s in a task', async (_name, loop) => {
     expect(mostBetween(await looping(loop))).toBeLessThanOrEqual(2 * QUESTIONS * CALLS)
   })

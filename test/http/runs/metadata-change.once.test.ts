@@ -8,8 +8,10 @@ const key = fc.constantFrom('a', 'b', '__proto__', 'toString')
 const value = fc.jsonValue({ maxDepth: 1 })
 const values = fc.dictionary(key, value, { noNullPrototype: true })
 
+const SEED = 7
+
 function apply(before: Values, ...operations: readonly unknown[]): Values {
-  return readMetadataChange({ operations })(before)
+  return readMetadataChange({ operations })(before, SEED)
 }
 
 describe('readMetadataChange', () => {
@@ -109,8 +111,8 @@ describe('readMetadataChange', () => {
       { type: 'increment', key: 'n', value: 1 },
       { type: 'append', key: 'n', value: 'x' },
     ]
-    expect(readMetadataChange({ metadata: { n: 1 }, operations })({ old: 1 })).toEqual({ n: [2, 'x'] })
-    expect(readMetadataChange({})({ old: 1 })).toEqual({ old: 1 })
+    expect(readMetadataChange({ metadata: { n: 1 }, operations })({ old: 1 }, SEED)).toEqual({ n: [2, 'x'] })
+    expect(readMetadataChange({})({ old: 1 }, SEED)).toEqual({ old: 1 })
   })
 
   it.each([
