@@ -65,7 +65,8 @@ td .id { color: var(--soft); font-size: 11.5px; }
 td .name + .id { margin-left: 10px; }
 td a .id { color: var(--link); }
 .facts .id { font-size: 12px; }
-form.filters button, form.filters .button { height: 34px; line-height: 20px; }
+form.filters button, form.filters .button { height: 34px; line-height: 20px; padding: 6px 10px; }
+form.filters .actions { flex-wrap: nowrap; }
 form.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(132px, 1fr)); gap: 10px; align-items: end; margin: 14px 0; }
 label { display: block; font-size: 12px; color: var(--soft); }
 input, select, textarea, button { font: inherit; color: inherit; }

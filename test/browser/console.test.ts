@@ -9,7 +9,7 @@ import { type Browser, chromiumPath, type ConsolePage, openChromium, STEP_MS } f
 const KEY = 'tr_dev_xxxxxxxx'
 const TEST_MS = 300_000
 const SHOWN = { timeout: STEP_MS }
-const WIDTHS = [360, 800, 1_440]
+const WIDTHS = [360, 800, 1_100, 1_440]
 
 const words = new PushSource<string>()
 const review = task({
@@ -114,6 +114,11 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
           )
           // Under its title a page begins with some room.
           expect([name, width, gap ?? 14]).toEqual([name, width, expect.toSatisfy((px) => px > 8)])
+          const buttons = await page.evaluate<readonly number[]>(
+            `Array.from(document.querySelectorAll('form.filters .actions > *'), (button) => button.getBoundingClientRect().top)`,
+          )
+          // Show and Reset stand side by side.
+          expect([name, width, new Set(buttons).size < 2]).toEqual([name, width, true])
           await page.evaluate(axe)
           const violations = await page.evaluate<readonly unknown[]>(
             `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))`,
