@@ -75,11 +75,14 @@ export class EngineTasks implements TasksNamespace {
         records.push(await this.#record(attempt, id, item))
       }
       const handles: RunHandle<never>[] = []
-      for (const [at, record] of records.entries()) {
+      for (const record of records) {
         // One call from outside: a run has turns with each call of storage.
         if (attempt === undefined) await this.#kernel.breath.turn()
         handles.push(
-          new TriggeredRun(this.#kernel, await this.#insert(record, attempt, requests[at]?.options)),
+          new TriggeredRun(
+            this.#kernel,
+            await this.#insert(record, attempt, requests[handles.length]?.options),
+          ),
         )
       }
       return { runs: handles }
@@ -134,10 +137,11 @@ export class EngineTasks implements TasksNamespace {
       await this.#kernel.breath.turn()
       children.push(await child())
     }
+    // Each is that of the request at its place.
     const waits: SubtaskPromise<never>[] = []
-    for (const [at, child] of children.entries()) {
+    for (const child of children) {
       await this.#kernel.breath.turn(attempt)
-      waits.push(this.#waitFor(attempt, requests[at]?.options ?? {}, () => child))
+      waits.push(this.#waitFor(attempt, requests[waits.length]?.options as TriggerOptions, () => child))
     }
     return { runs: await Promise.all(waits) }
   }
