@@ -1,4 +1,5 @@
 import type { RunStatus } from '../contract/records.ts'
+import type { AnswerIssue } from './question.ts'
 
 /** The stable codes of everything that can go wrong. A code never changes its meaning. */
 export type ErrorCode =
@@ -20,10 +21,12 @@ export type ErrorCode =
   | 'ERR_HOSTED_ONLY'
   | 'ERR_LISTEN_FAILED'
   | 'ERR_NO_ENGINE'
+  | 'ERR_NOT_APPROVER'
   | 'ERR_NOT_IN_RUN'
   | 'ERR_NOT_SERIALIZABLE'
   | 'ERR_OTHER_ENGINE'
   | 'ERR_OUTCOME_UNKNOWN'
+  | 'ERR_OUTPUT_INVALID'
   | 'ERR_PAYLOAD_INVALID'
   | 'ERR_PENDING_VERSION'
   | 'ERR_RUN_CANCELED'
@@ -79,6 +82,20 @@ export class WaitpointTimeoutError extends WaitpointError {
 
   constructor(message: string) {
     super('ERR_TOKEN_TIMED_OUT', message)
+  }
+}
+
+/** An answer does not fit its question (docs/ask-a-person.md). */
+export class OutputInvalidError extends WaitpointError {
+  override name: string = 'OutputInvalidError'
+  readonly issues: readonly AnswerIssue[]
+  /** What was answered, for a task whose schema refuses what the stored one took. */
+  readonly answer: unknown
+
+  constructor(message: string, { issues, answer }: Pick<OutputInvalidError, 'issues' | 'answer'>) {
+    super('ERR_OUTPUT_INVALID', message)
+    this.issues = issues
+    this.answer = answer
   }
 }
 

@@ -4,6 +4,8 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import type { WaitpointTimeoutError } from './errors.ts'
 import type { Storage } from '../contract/storage.ts'
 import { WaitpointError } from './errors.ts'
+import type { AnsweredBy, Answerer, Question, QuestionOptions } from './question.ts'
+import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { TagFilter } from './tag-filter.ts'
 
 /** A duration: milliseconds, or a string such as `10m`, `1.5h`, `2 days`, `1h30m`. */
@@ -43,7 +45,7 @@ export interface IdempotencyOptions {
 }
 
 /** Options of `wait.createToken` (docs/waitpoints.md). */
-export interface CreateTokenOptions extends IdempotencyOptions {
+export interface CreateTokenOptions extends IdempotencyOptions, QuestionOptions {
   /**
    * The deadline: a duration from now, a `Date`, or an ISO 8601 string.
    *
@@ -65,6 +67,20 @@ export interface CreateTokenOptions extends IdempotencyOptions {
   readonly tags?: string | readonly string[]
 }
 
+/** Options of `wait.createToken` with a schema of code, which types the output. */
+export interface CreateTypedTokenOptions<Output> extends CreateTokenOptions {
+  readonly schema: StandardSchemaV1<unknown, Output>
+}
+
+declare const OUTPUT: unique symbol
+
+/** A token whose output has a known type. */
+export interface TypedToken<Output> {
+  readonly id: string
+  /** For the compiler only. */
+  readonly [OUTPUT]?: Output
+}
+
 /** A token as `wait.createToken` answers it (docs/waitpoints.md). */
 export interface CreatedToken {
   /** Starts with `waitpoint_`. */
@@ -76,6 +92,9 @@ export interface CreatedToken {
   /** Completes this token, and nothing else, over HTTP. Computed when first read. */
   readonly publicAccessToken: string
 }
+
+/** A token of a question with a schema, as `wait.createToken` answers it (docs/ask-a-person.md). */
+export interface TypedCreatedToken<Output> extends CreatedToken, TypedToken<Output> {}
 
 /** A token as `wait.listTokens` shows it (docs/waitpoints.md). */
 export interface Token {
@@ -90,6 +109,10 @@ export interface Token {
   readonly idempotencyKeyExpiresAt?: Date
   /** The run that made it, if one did. Over HTTP only secret keys see it. */
   readonly runId?: string
+  /** What it asks, if it is a question (docs/ask-a-person.md). */
+  readonly question?: Question
+  /** Who answered it, if that is known. */
+  readonly answeredBy?: AnsweredBy
 }
 
 /** A token as `wait.retrieveToken` shows it: with its output, or with the error of its time-out. */
@@ -120,6 +143,8 @@ export interface TokenSignal<Output = unknown> extends AbortSignal {
 export interface CompletedToken {
   readonly success: boolean
   readonly status: TokenStatus
+  /** Who settled it, if that is known: the winner, for the loser of a race. */
+  readonly by?: AnsweredBy
 }
 
 /** Filters of `wait.listTokens` (docs/waitpoints.md). */
@@ -313,6 +338,7 @@ export interface WaitNamespace {
    * await mail(token.url) // a POST to it completes the token
    * ```
    */
+  createToken<Output>(options: CreateTypedTokenOptions<Output>): Promise<TypedCreatedToken<Output>>
   createToken(options?: CreateTokenOptions): Promise<CreatedToken>
   /**
    * Pauses the run until the token is settled (docs/waitpoints.md). Only in a run. A time-out is a result, with
@@ -325,7 +351,10 @@ export interface WaitNamespace {
    * const { approved } = await wait.forToken<{ approved: boolean }>(token).unwrap()
    * ```
    */
-  forToken<Output = unknown>(token: TokenReference, options?: ForTokenOptions): WaitPromise<Output>
+  forToken<Output = unknown>(
+    token: TokenReference | TypedToken<Output>,
+    options?: ForTokenOptions,
+  ): WaitPromise<Output>
   /**
    * A signal that is aborted when the token is completed (docs/waitpoints.md#a-signal-instead-of-a-wait). Only in a run, which does not
    * park for it: it goes on with its work, and passes the signal on. A time-out is no answer and aborts nothing.
@@ -341,12 +370,13 @@ export interface WaitNamespace {
   signal<Output = unknown>(token: TokenReference): Promise<TokenSignal<Output>>
   /**
    * Completes a token with any JSON value (docs/waitpoints.md); the first completion wins and the others are told so.
-   * Rejects with `ERR_TOKEN_NOT_FOUND` or `ERR_NOT_SERIALIZABLE`.
+   * Rejects with `ERR_TOKEN_NOT_FOUND` or `ERR_NOT_SERIALIZABLE`, and for a question with `ERR_OUTPUT_INVALID` or
+   * `ERR_NOT_APPROVER`: the token then waits on (docs/ask-a-person.md).
    */
   completeToken(
     token: TokenReference,
     output?: unknown,
-    options?: TransactionOptions,
+    options?: CompleteTokenOptions,
   ): Promise<CompletedToken>
   /** A token with its output (docs/waitpoints.md). Rejects with `ERR_TOKEN_NOT_FOUND`. */
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>>
@@ -413,6 +443,16 @@ export interface TransactionOptions {
    * @default none
    */
   readonly transaction?: object
+}
+
+/** Options of `wait.completeToken` (docs/ask-a-person.md). */
+export interface CompleteTokenOptions extends TransactionOptions {
+  /**
+   * Who answers: stored with the token, if this completion wins.
+   *
+   * @default not known
+   */
+  readonly by?: Answerer
 }
 
 /** @throws WaitpointError `ERR_TRANSACTION_UNSUPPORTED` when the storage has none that a call could be part of. */

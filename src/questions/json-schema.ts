@@ -1,4 +1,5 @@
 import { format, type OutputUnit, Validator } from '@cfworker/json-schema'
+import type { AnswerIssue } from '../api/question.ts'
 import { isPart, type Kind, KEYWORDS, KINDS, NAMES, type Part } from './keywords.ts'
 import { type ReadPattern, readPattern } from './pattern.ts'
 
@@ -10,13 +11,6 @@ const MOST_UNIQUE = 256
 const MOST_WORK = 20_000
 const STEPS_OF_UNIT = 200
 const MOST_ISSUES = 20
-
-/** What is wrong with an answer, and where. */
-export interface AnswerIssue {
-  /** The members and places that lead there, such as `['items', 0, 'name']`; empty for the answer itself. */
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
 
 /** A JSON Schema that is none, or by which answers cannot be checked in a bounded time. */
 export class SchemaRefused extends Error {}

@@ -1,3 +1,4 @@
+import type { QuestionOptions } from '../../api/question.ts'
 import { cursorPages, type CursorPagePromise } from '../../api/cursor-page.ts'
 import type {
   CompletedToken,
@@ -32,7 +33,7 @@ import { readRetrievedToken, readToken, readTokenStatus } from '../wire/token.ts
 import { refuseTransaction } from './refused-transaction.ts'
 
 const PATH = '/api/v1/waitpoints/tokens'
-const CREATE_NAMES: OptionNames<Omit<CreateTokenOptions, 'name'> & CallOptions> = {
+const CREATE_NAMES: OptionNames<Omit<CreateTokenOptions, 'name' | keyof QuestionOptions> & CallOptions> = {
   timeout: true,
   tags: true,
   idempotencyKey: true,

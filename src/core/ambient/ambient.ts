@@ -27,7 +27,7 @@ import { CALLER } from '../../api/run-place.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
 import { EngineQueue } from '../namespaces/queue-handle.ts'
 import type { Namespaces } from '../../api/task.ts'
-import type { TokenReference, WaitNamespace } from '../../api/token.ts'
+import type { CreateTokenOptions, TokenReference, WaitNamespace } from '../../api/token.ts'
 
 /**
  * Tokens and waits of the engine of the current run, or of the default engine; see docs/waitpoints.md. As in all of
@@ -107,7 +107,8 @@ function withStored<Namespace extends object>(make: (find: FindEngine) => Namesp
 
 function waitOf(find: FindEngine): WaitNamespace {
   return {
-    createToken: (options) => askEngine((engine) => engine.wait.createToken(options), find),
+    createToken: (options?: CreateTokenOptions) =>
+      askEngine((engine) => engine.wait.createToken(options), find),
     forToken: (token, options) => waitOnEngine((engine) => engine.wait.forToken(token, options), find),
     completeToken: (token, output, options) =>
       askEngine((engine) => engine.wait.completeToken(token, output, options), find),

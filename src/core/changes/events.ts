@@ -1,3 +1,4 @@
+import { readableValues } from '../../api/values.ts'
 import { EventEmitter } from 'eventemitter3'
 import type * as typed from 'typed-emitter'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
@@ -76,8 +77,9 @@ export class EventQueue {
   }
 
   token(record: TokenRecord): void {
-    if (this.#emitter.listenerCount('token') > 0)
-      this.#emit('token', viewToken(record, this.#kernel.credentials))
+    if (this.#emitter.listenerCount('token') === 0) return
+    const { credentials, values } = this.#kernel
+    this.#emit('token', viewToken(record, credentials, readableValues(values)))
   }
 
   /** Says whether there is a listener that gets the line. */

@@ -3,7 +3,7 @@ import type { TokenFilter } from '../../contract/storage.ts'
 import { requireName, requireWhole, show } from '../../primitives/require.ts'
 import type { Cursor, LoadedPage } from '../../api/cursor-page.ts'
 import { wantedTags } from '../../api/tag-filter.ts'
-import type { ReadValues } from '../../api/values.ts'
+import { readableValues, type ReadValues } from '../../api/values.ts'
 import { LIST_RUNS, LIST_TOKENS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import type { ListRunsParams, Run } from '../../api/run.ts'
@@ -40,12 +40,13 @@ export async function listedTokens(
   { after, before }: Cursor,
 ): Promise<LoadedPage<Token>> {
   const { host, publisher, credentials } = kernel
+  const values = readableValues(kernel.values)
   const now = host.now()
   const limit = pageLimit(params.limit)
   const filter = tokenFilter(params, now)
   const page = await kernel.asked(LIST_TOKENS, { filter, page: { limit, after, before }, now })
   for (const record of page.settled) publisher.token(record)
-  return { ...page, data: page.records.map((record) => viewToken(record, credentials)) }
+  return { ...page, data: page.records.map((record) => viewToken(record, credentials, values)) }
 }
 
 function tokenFilter(params: ListTokensParams, now: number): TokenFilter {

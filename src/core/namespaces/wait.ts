@@ -1,4 +1,7 @@
-import { requireJoining, type TransactionOptions } from '../../api/token.ts'
+import { requireJoining } from '../../api/token.ts'
+import type { AnsweredBy, QuestionOptions } from '../../api/question.ts'
+import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
+import { isStandardSchema } from '../../questions/answer-schema.ts'
 import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
 import type {
   Awaitable,
@@ -29,6 +32,7 @@ import type { ReadDeadline } from '../waits/sleep.ts'
 import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
 import type {
   CompletedToken,
+  CompleteTokenOptions,
   CreatedToken,
   CreateTokenOptions,
   Duration,
@@ -40,6 +44,7 @@ import type {
   Token,
   TokenReference,
   TokenSignal,
+  TypedToken,
   Unwrappable,
   WaitForOptions,
   EngineWaitNamespace,
@@ -49,6 +54,8 @@ import type {
 } from '../../api/token.ts'
 import { listTokens } from './token-list.ts'
 import { subscribeToTokens } from './token-subscription.ts'
+import { QUESTIONS } from './late-calls.ts'
+import { TokenSchemas } from './token-schemas.ts'
 import { passPlace } from '../waits/key.ts'
 import type { AskedWait } from '../../contract/question-keys.ts'
 import { Listener } from '../waits/listener.ts'
@@ -61,8 +68,22 @@ const TOKEN_PREFIX = 'waitpoint_'
 const MOST_WAITERS = 100
 
 const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
-const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true, name: true }
-const COMPLETE_NAMES: OptionNames<TransactionOptions> = { transaction: true }
+const QUESTION_NAMES: OptionNames<QuestionOptions> = {
+  message: true,
+  schema: true,
+  data: true,
+  choices: true,
+  approvers: true,
+  onTimeoutText: true,
+}
+const CREATE_NAMES: OptionNames<CreateTokenOptions> = {
+  ...KEY_NAMES,
+  ...QUESTION_NAMES,
+  timeout: true,
+  tags: true,
+  name: true,
+}
+const COMPLETE_NAMES: OptionNames<CompleteTokenOptions> = { transaction: true, by: true }
 const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, name: true, signal: true }
 const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS }
 const UNTIL_NAMES: OptionNames<WaitUntilOptions> = {
@@ -82,13 +103,25 @@ interface WaitCall<Options extends ForTokenOptions = ForTokenOptions> {
 interface Completion {
   readonly token: TokenReference
   readonly output: unknown
-  readonly options: TransactionOptions
+  readonly options: CompleteTokenOptions
+  /** What the answer was checked against. */
+  readonly question?: string | undefined
+  readonly answeredJson?: string
+}
+
+/** A question that is to be made. */
+interface NewQuestion {
+  readonly options: CreateTokenOptions
+  readonly past: RangeError | undefined
+  readonly isKeyed: boolean
 }
 
 /** Tokens and waits of one engine. */
 export class EngineWait implements EngineWaitNamespace {
   readonly #kernel: Kernel
   readonly #values: Values
+  /** Of the questions that this process has asked. */
+  readonly #schemas = new TokenSchemas()
   readonly #readToken: ReadSettlement<WaitResult<unknown>, unknown>
 
   constructor(kernel: Kernel, values: Values) {
@@ -112,10 +145,20 @@ export class EngineWait implements EngineWaitNamespace {
     const isKeyed = key?.expiresAt !== undefined
     if (isKeyed) passPlace('token')
     const token = { asks: 'token', kind: 'MANUAL', timeoutAt, timeout, tags, key, now, scope } as const
+    if (asksSomething(options)) return this.#ask(token, { options, past, isKeyed })
     const inserted = this.#asked(token, past)
     return isPromise(inserted)
       ? this.#createdLater(scope, inserted, isKeyed)
       : this.#created(inserted, isKeyed)
+  }
+
+  /** Makes a question: a token that knows what it asks. */
+  async #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Promise<CreatedToken> {
+    const questionJson = await QUESTIONS.use((questions) => questions.questionJson(options, this.#values))
+    const inserted = this.#asked({ ...token, questionJson }, past)
+    const created = await this.#createdLater(token.scope, Promise.resolve(inserted), isKeyed)
+    if (isStandardSchema(options.schema)) this.#schemas.keep(created, options.schema)
+    return created
   }
 
   /** Apart from `#createToken`, which would pay for what this captures. */
@@ -132,13 +175,30 @@ export class EngineWait implements EngineWaitNamespace {
     return new CreatedTokenView(record, isKeyed && isCached, this.#kernel.credentials)
   }
 
-  forToken<Output = unknown>(token: TokenReference, options: ForTokenOptions = {}): WaitPromise<Output> {
+  forToken<Output = unknown>(
+    token: TokenReference | TypedToken<Output>,
+    options: ForTokenOptions = {},
+  ): WaitPromise<Output> {
+    const schema = this.#schemas.of(token)
     return this.#wait(
       { what: 'wait.forToken', options, names: FOR_TOKEN_NAMES },
       // The output is of the type that the caller names.
-      this.#readToken as ReadSettlement<WaitResult<Output>, Output>,
+      (schema === undefined ? this.#readToken : this.#reader(schema)) as ReadSettlement<
+        WaitResult<Output>,
+        Output
+      >,
       (scope) => this.#awaitedToken(scope, token, options),
     )
+  }
+
+  /** Reads the answer as the schema of the task makes it. */
+  #reader(schema: StandardSchemaV1): ReadSettlement<WaitResult<unknown>, unknown> {
+    return (record) => {
+      const settlement = tokenSettlement(record, this.#values)
+      if ('error' in settlement) return settlement
+      const made = QUESTIONS.use((questions) => questions.outputBy(schema, record, settlement.output))
+      return chain(made, (output) => ({ result: { ok: true, output }, output }))
+    }
   }
 
   #awaitedToken(scope: Attempt, token: TokenReference, options: ForTokenOptions): Awaitable<string> {
@@ -168,7 +228,7 @@ export class EngineWait implements EngineWaitNamespace {
   completeToken(
     token: TokenReference,
     output?: unknown,
-    options: TransactionOptions = {},
+    options: CompleteTokenOptions = {},
   ): Promise<CompletedToken> {
     return this.#kernel.call((scope) => {
       const completion = { token, output, options }
@@ -188,10 +248,19 @@ export class EngineWait implements EngineWaitNamespace {
     return afterTurn(turn, () => this.#complete(scope, completion))
   }
 
-  #complete(scope: Attempt | undefined, { token, output, options }: Completion): Awaitable<CompletedToken> {
-    const { host } = this.#kernel
-    const id = tokenId(token)
+  #complete(scope: Attempt | undefined, completion: Completion): Awaitable<CompletedToken> {
+    const id = tokenId(completion.token)
+    const { options } = completion
     requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
+    const { by } = options
+    if (by === undefined) return this.#settle(scope, id, completion)
+    const answered = QUESTIONS.use((questions) => questions.answeredJson(by))
+    return chain(answered, (answeredJson) => this.#settle(scope, id, { ...completion, answeredJson }))
+  }
+
+  #settle(scope: Attempt | undefined, id: string, completion: Completion): Awaitable<CompletedToken> {
+    const { host } = this.#kernel
+    const { output, options, question, answeredJson } = completion
     const { transaction } = options
     if (transaction !== undefined) requireJoining(host.storage, `complete token "${id}"`)
     const subject = 'the output of token'
@@ -199,11 +268,46 @@ export class EngineWait implements EngineWaitNamespace {
     const offer = transaction === undefined ? this.#offer(id) : undefined
     const now = host.now()
     const resume = offer?.run
-    const request = { id, outputJson, fence: fenceOf(scope), transaction, resume, by: host.owner, now }
+    const fence = fenceOf(scope)
+    const request = {
+      id,
+      outputJson,
+      question,
+      answeredJson,
+      fence,
+      transaction,
+      resume,
+      by: host.owner,
+      now,
+    }
     const settled = this.#kernel.written(scope, SETTLE_TOKEN, request)
-    return isPromise(settled)
-      ? this.#completedLater(settled, request, offer)
-      : this.#completed(settled, request, offer)
+    if (isPromise(settled))
+      return this.#answeredLater(this.#completedLater(settled, request, offer), scope, completion)
+    const completed = this.#completed(settled, request, offer)
+    return isQuestion(completed) ? this.#answer(scope, completion, completed) : completed
+  }
+
+  /** Apart from `#settle`, which would pay for what this captures. */
+  #answeredLater(
+    settled: Promise<CompletedToken | TokenRecord>,
+    scope: Attempt | undefined,
+    completion: Completion,
+  ): Promise<CompletedToken> {
+    return settled.then((completed) =>
+      isQuestion(completed) ? this.#answer(scope, completion, completed) : completed,
+    )
+  }
+
+  /** Completes a question that the answer fits. It may have changed meanwhile, and is then looked at again. */
+  async #answer(
+    scope: Attempt | undefined,
+    completion: Completion,
+    record: TokenRecord,
+  ): Promise<CompletedToken> {
+    const { output, options } = completion
+    const answer = { output, by: options.by, schema: this.#schemas.of(record) }
+    await QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
+    return this.#settle(scope, record.id, { ...completion, question: record.questionJson })
   }
 
   /** If it fails, it may be stored all the same: the next tick then tells the runs that wait for it. */
@@ -211,7 +315,7 @@ export class EngineWait implements EngineWaitNamespace {
     settled: Promise<TokenSettled | undefined>,
     request: TokenSettle,
     offer: ResumeOffer | undefined,
-  ): Promise<CompletedToken> {
+  ): Promise<CompletedToken | TokenRecord> {
     const { ticker, slots } = this.#kernel
     settled.catch(() => {
       if (offer !== undefined) slots.answered(offer, undefined)
@@ -220,22 +324,23 @@ export class EngineWait implements EngineWaitNamespace {
     return settled.then((answer) => this.#completed(answer, request, offer))
   }
 
+  /** The token itself, if the answer is still to be checked against its question. */
   #completed(
     answer: TokenSettled | undefined,
     { id, transaction }: TokenSettle,
     offer: ResumeOffer | undefined,
-  ): CompletedToken {
+  ): CompletedToken | TokenRecord {
     const { publisher, ticker, slots } = this.#kernel
     if (offer !== undefined) slots.answered(offer, answer?.resumed)
     if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
     const { record, won } = answer
+    if (record.status === 'WAITING') return record
     // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
-    if (transaction !== undefined || record.status === 'WAITING')
-      return { success: won, status: record.status }
+    if (transaction !== undefined) return completedToken(record, won)
     if (answer.settledNow) publisher.token(record)
     if (offer !== undefined) slots.goOn(offer)
     ticker.notDue(record.timeoutAt)
-    return { success: won, status: record.status }
+    return completedToken(record, won)
   }
 
   /** A run that the completion of the token may resume. */
@@ -367,12 +472,13 @@ export class EngineWait implements EngineWaitNamespace {
   #insert(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
     if (past !== undefined) return this.#found(token, past)
     const { host } = this.#kernel
-    const { kind, timeoutAt, tags, key, scope, now } = token
+    const { kind, timeoutAt, tags, key, scope, now, questionJson } = token
     const slot = scope?.whenExecuting()
     if (slot !== undefined) return this.#insertAfter(slot, token)
     const { id, createdAt } = host.made(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
     const runId = scope?.id
-    const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt }
+    const plain: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt }
+    const record = questionJson === undefined ? plain : { ...plain, questionJson }
     const request = { record, fence: fenceOf(scope), now, by: host.owner }
     const inserted = this.#kernel.written(scope, INSERT_TOKEN, request)
     return isPromise(inserted) ? this.#insertedLater(inserted, record) : this.#inserted(inserted, record)
@@ -436,9 +542,25 @@ interface NewToken {
   readonly timeout?: CreateTokenOptions['timeout']
   readonly tags: readonly string[]
   readonly key: KeyRecord | undefined
+  readonly questionJson?: string
   readonly now: number
   /** The attempt that creates it. */
   readonly scope: Attempt | undefined
+}
+
+function asksSomething(options: CreateTokenOptions): boolean {
+  for (const name in options) if (Object.hasOwn(QUESTION_NAMES, name)) return true
+  return false
+}
+
+function isQuestion(completed: CompletedToken | TokenRecord): completed is TokenRecord {
+  return completed.status === 'WAITING'
+}
+
+function completedToken({ status, answeredJson }: TokenRecord, success: boolean): CompletedToken {
+  return answeredJson === undefined
+    ? { success, status }
+    : { success, status, by: JSON.parse(answeredJson) as AnsweredBy }
 }
 
 const SLEPT = { result: undefined, output: undefined }

@@ -4,13 +4,14 @@ import type { Credentials } from '../host/credentials.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
 import { isUserKey } from '../../contract/key-scopes.ts'
 import { fromJson } from '../../api/serialize.ts'
-import type { Values } from '../../api/values.ts'
+import type { ReadValues, Values } from '../../api/values.ts'
 import type { RetrievedToken, Token, WaitResult, CreatedToken } from '../../api/token.ts'
 import { withoutStack } from '../../primitives/without-stack.ts'
+import { questionMembers } from './question.ts'
 import type { Settlement } from '../attempt/attempt.ts'
 
 /** A token as a list shows it: without its output. */
-export function viewToken(record: TokenRecord, credentials: Credentials): Token {
+export function viewToken(record: TokenRecord, credentials: Credentials, values: ReadValues): Token {
   const { id, status, tags, createdAt, timeoutAt = createdAt, completedAt, key, runId } = record
   let url: string | undefined
   return {
@@ -26,6 +27,7 @@ export function viewToken(record: TokenRecord, credentials: Credentials): Token 
     ...(key === undefined || !isUserKey(key.scope) ? {} : { idempotencyKey: key.value }),
     ...(key?.expiresAt === undefined ? {} : { idempotencyKeyExpiresAt: new Date(key.expiresAt) }),
     ...(runId === undefined ? {} : { runId }),
+    ...questionMembers(record, values),
   }
 }
 
@@ -35,7 +37,7 @@ export function viewRetrievedToken<Output>(
   credentials: Credentials,
   values: Values,
 ): RetrievedToken<Output> {
-  const view = viewToken(record, credentials)
+  const view = viewToken(record, credentials, values)
   // The output of a token is of the type that its creator and its completer agreed on.
   if (record.outputJson !== undefined)
     return Object.assign(view, { output: values.decode(fromJson(record.outputJson)) as Output })

@@ -21,7 +21,7 @@ import type {
   TriggerOptions,
 } from '../../api/run.ts'
 import type { MetadataNamespace, ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
-import type { Duration, EngineWaitNamespace, TokenReference } from '../../api/token.ts'
+import type { CreateTokenOptions, Duration, EngineWaitNamespace, TokenReference } from '../../api/token.ts'
 import { InjectedFault } from './boundaries.ts'
 import { mortal } from './mortal-iterable.ts'
 import type { Life, World } from './world.ts'
@@ -187,7 +187,7 @@ export class SurvivingEngine implements Engine {
   #survivingWait(): EngineWaitNamespace {
     const current = (): EngineWaitNamespace => this.#life.engine.wait
     return {
-      createToken: (options) => {
+      createToken: (options?: CreateTokenOptions) => {
         const keyed = this.#keyed(options)
         return this.survive((engine) => engine.wait.createToken(keyed))
       },

@@ -1,0 +1,180 @@
+import type { TokenRecord } from '../../contract/records.ts'
+import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
+import type { AnsweredBy, Answerer, AnswerIssue, Question, QuestionOptions } from '../../api/question.ts'
+import { fromJson, toJson } from '../../api/serialize.ts'
+import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
+import type { OptionNames } from '../../primitives/require.ts'
+import { requireList, requireName, requireOptions, show } from '../../primitives/require.ts'
+import type { Values } from '../../api/values.ts'
+import { isStandardSchema, jsonSchemaOf } from '../../questions/answer-schema.ts'
+import { JsonSchemaCheck, SchemaRefused } from '../../questions/json-schema.ts'
+
+const MOST_OF_MESSAGE = 10_000
+const MOST_OF_TIMEOUT_TEXT = 1_000
+const MOST_OF_DATA = 256 * 1_024
+const MOST_CHOICES = 20
+const MOST_APPROVERS = 50
+const MOST_OF_NAME = 200
+
+const ANSWERER_NAMES: OptionNames<Answerer> = { id: true, name: true, roles: true, via: true }
+
+/**
+ * A question as it is stored with its token.
+ *
+ * @throws TypeError or RangeError for what cannot be asked; WaitpointError `ERR_NOT_SERIALIZABLE`.
+ */
+export function questionJson(options: QuestionOptions, values: Values): string {
+  const { message, schema, data, choices, approvers, onTimeoutText } = options
+  const question: Question = {
+    ...(message !== undefined && { message: text(message, 'message', MOST_OF_MESSAGE) }),
+    ...(schema !== undefined && schemaMembers(schema)),
+    ...(data !== undefined && { data: dataOf(data, values) }),
+    ...(choices !== undefined && { choices: choicesOf(choices, schema) }),
+    ...(approvers !== undefined && {
+      approvers: texts(approvers, 'approvers', { least: 1, most: MOST_APPROVERS }),
+    }),
+    ...(onTimeoutText !== undefined && {
+      onTimeoutText: text(onTimeoutText, 'onTimeoutText', MOST_OF_TIMEOUT_TEXT),
+    }),
+  }
+  return JSON.stringify(question)
+}
+
+function schemaMembers(schema: unknown): Pick<Question, 'schema' | 'isSchemaHidden'> {
+  const isCode = isStandardSchema(schema)
+  const json = isCode ? jsonSchemaOf(schema) : schema
+  try {
+    if (json === undefined) return { isSchemaHidden: true }
+    new JsonSchemaCheck(json)
+    return { schema: json as Readonly<Record<string, unknown>> }
+  } catch (error) {
+    if (!(error instanceof SchemaRefused)) throw error
+    throw new TypeError(`Cannot use schema: ${error.message}`, { cause: error })
+  }
+}
+
+function dataOf(data: unknown, values: Values): unknown {
+  const json = toJson(values.encode(data, 'the data of a question', ''), 'the data of a question', '')
+  if (json !== undefined && json.length > MOST_OF_DATA)
+    throw new RangeError('Cannot use data: it is larger than 256 kB')
+  return fromJson(json)
+}
+
+function choicesOf(choices: unknown, schema: unknown): readonly string[] {
+  if (schema !== undefined)
+    throw new TypeError('Cannot use choices: there is a schema, which says what an answer is')
+  return texts(choices, 'choices', { least: 2, most: MOST_CHOICES })
+}
+
+function texts(
+  value: unknown,
+  what: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): readonly string[] {
+  requireList(value, what)
+  const list = value as readonly unknown[]
+  const isUsable = list.length >= least && list.length <= most && new Set(list).size === list.length
+  if (!isUsable)
+    throw new RangeError(`Cannot use ${what}: there are ${String(least)} to ${String(most)}, all different`)
+  return list.map((each) => text(each, what, MOST_OF_NAME))
+}
+
+function text(value: unknown, what: string, most: number): string {
+  requireName(value, what)
+  const read = value as string
+  if (read.length > most)
+    throw new RangeError(
+      `Cannot use ${what} ${show(read.slice(0, 20))}…: it is longer than ${most.toLocaleString('en')} characters`,
+    )
+  return read
+}
+
+/** An answer that is to be checked, and how it came. */
+export interface GivenAnswer {
+  readonly output: unknown
+  readonly by: Answerer | undefined
+  /** The schema that code of this process has for the token. */
+  readonly schema: StandardSchemaV1 | undefined
+}
+
+/**
+ * Checks an answer against the question of its token.
+ *
+ * @throws WaitpointError `ERR_NOT_APPROVER` or `ERR_OUTPUT_INVALID`.
+ */
+export async function checkAnswer(record: TokenRecord, { output, by, schema }: GivenAnswer): Promise<void> {
+  const { id, questionJson: json = '{}' } = record
+  const question = JSON.parse(json) as Question
+  requireApprover(id, question, by)
+  // As it is stored, which is as a process that only has the token will see it.
+  const answer = fromJson(toJson(output, 'the output of token', id))
+  const issues = await issuesOf(question, answer, schema)
+  if (issues.length > 0) throw invalid(`Cannot complete token "${id}"`, issues, answer)
+}
+
+function requireApprover(id: string, { approvers }: Question, by: Answerer | undefined): void {
+  if (approvers === undefined) return
+  const isApprover = by !== undefined && [by.id, ...(by.roles ?? [])].some((name) => approvers.includes(name))
+  if (isApprover) return
+  const who = by === undefined ? 'without "by"' : `as ${show(by.id)}`
+  throw new WaitpointError(
+    'ERR_NOT_APPROVER',
+    `Cannot complete token "${id}" ${who}: not one of its approvers`,
+  )
+}
+
+function issuesOf(
+  { choices, schema: json }: Question,
+  answer: unknown,
+  schema: StandardSchemaV1 | undefined,
+): readonly AnswerIssue[] | Promise<readonly AnswerIssue[]> {
+  if (schema !== undefined) return schemaIssues(schema, answer)
+  if (choices === undefined) return json === undefined ? [] : new JsonSchemaCheck(json).issues(answer)
+  if (choices.includes(answer as string)) return []
+  return [{ path: [], message: `is none of ${choices.map(show).join(', ')}` }]
+}
+
+async function schemaIssues(schema: StandardSchemaV1, answer: unknown): Promise<readonly AnswerIssue[]> {
+  const { issues = [] } = await schema['~standard'].validate(answer)
+  return issues.map(({ message, path = [] }) => ({ message, path: path.map(memberOf) }))
+}
+
+function memberOf(part: PropertyKey | { readonly key: PropertyKey }): string | number {
+  const key = typeof part === 'object' ? part.key : part
+  return typeof key === 'number' ? key : String(key)
+}
+
+function invalid(what: string, issues: readonly AnswerIssue[], answer: unknown): OutputInvalidError {
+  const told = issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.join('.')}: ${message}`,
+  )
+  return new OutputInvalidError(`${what}: the answer does not fit: ${told.join('; ')}`, { issues, answer })
+}
+
+/**
+ * The answer as the schema of the task makes it.
+ *
+ * @throws OutputInvalidError The stored JSON Schema took what the schema refuses.
+ */
+export async function outputBy(
+  schema: StandardSchemaV1,
+  { id }: TokenRecord,
+  answer: unknown,
+): Promise<unknown> {
+  const result = await schema['~standard'].validate(answer)
+  if (result.issues === undefined) return result.value
+  throw invalid(`Cannot go on with token "${id}"`, await schemaIssues(schema, answer), answer)
+}
+
+/** Who answers, as it is stored. @throws TypeError or RangeError for what cannot be stored. */
+export function answeredJson(by: Answerer): string {
+  requireOptions(by, 'by', ANSWERER_NAMES)
+  const { id, name, roles, via = 'call' } = by
+  if (roles !== undefined) texts(roles, 'the roles of by', { least: 0, most: MOST_APPROVERS })
+  const answered: AnsweredBy = {
+    id: text(id, 'the id of by', MOST_OF_NAME),
+    ...(name !== undefined && { name: text(name, 'the name of by', MOST_OF_NAME) }),
+    via: text(via, 'the via of by', MOST_OF_NAME),
+  }
+  return JSON.stringify(answered)
+}

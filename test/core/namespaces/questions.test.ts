@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { createEngine, type Engine, task, wait } from 'waitpoint'
+
+const SCHEMA = z.object({ decision: z.enum(['approve', 'reject']), note: z.string().optional() })
+const LIMIT = z.string().transform(Number)
+
+const approval = task({
+  id: 'approval',
+  run: async () => {
+    const token = await wait.createToken({ message: 'Refund?', schema: SCHEMA, timeout: '2d' })
+    const answer = await wait.forToken(token)
+    return answer.ok ? answer.output.decision : 'no answer'
+  },
+})
+
+async function asking(
+  options: Parameters<Engine['wait']['createToken']>[0],
+): Promise<{ readonly engine: Engine; readonly id: string }> {
+  const engine = createEngine({ tasks: [] })
+  const { id } = await engine.wait.createToken(options)
+  return { engine, id }
+}
+
+describe('a question', () => {
+  it('is shown with its token, by retrieve and list', async () => {
+    const question = {
+      message: 'Refund € 184?',
+      schema: { type: 'string' },
+      data: { order: 48_213 },
+      approvers: ['role:lead'],
+      onTimeoutText: 'The refund is rejected.',
+    }
+    const { engine, id } = await asking(question)
+    await using _ = engine
+    expect((await engine.wait.retrieveToken(id)).question).toEqual(question)
+    expect((await engine.wait.listTokens()).data.map((token) => token.question)).toEqual([question])
+  })
+
+  it('is none without any of its options', async () => {
+    const { engine, id } = await asking({ tags: 'plain' })
+    await using _ = engine
+    expect(await engine.wait.retrieveToken(id)).not.toHaveProperty('question')
+  })
+
+  it('has the JSON Schema of its schema, or says that it is hidden', async () => {
+    const { engine, id } = await asking({ schema: SCHEMA })
+    await using _ = engine
+    const { id: hidden } = await engine.wait.createToken({ schema: z.date() })
+    expect((await engine.wait.retrieveToken(id)).question?.schema).toMatchObject({ type: 'object' })
+    expect((await engine.wait.retrieveToken(hidden)).question).toEqual({ isSchemaHidden: true })
+  })
+
+  it.each<[string, unknown]>([
+    ['a message that is no text', { message: 1 }],
+    ['an empty message', { message: '' }],
+    ['a message of more than 10,000 characters', { message: 'x'.repeat(10_001) }],
+    ['a schema that is none', { schema: 'text' }],
+    ['a pattern that can run away', { schema: { pattern: '^(a+)+$' } }],
+    ['data that is not JSON', { data: 1n }],
+    ['data of more than 256 kB', { data: 'x'.repeat(256 * 1_024) }],
+    ['one choice', { choices: ['yes'] }],
+    ['choices that are equal', { choices: ['yes', 'yes'] }],
+    ['choices beside a schema', { choices: ['yes', 'no'], schema: {} }],
+    ['no approver', { approvers: [] }],
+    ['approvers that are no list', { approvers: 'ann' }],
+    ['a text of no answer that is too long', { onTimeoutText: 'x'.repeat(1_001) }],
+  ])('is refused with %s, and there is no token', async (_, options) => {
+    await using engine = createEngine({ tasks: [] })
+    await expect(engine.wait.createToken(options as never)).rejects.toThrow()
+    expect((await engine.wait.listTokens()).data).toEqual([])
+  })
+})
+
+describe('an answer', () => {
+  it('that fits completes the token, and the task has it with its type', async () => {
+    await using engine = createEngine({ tasks: [approval] })
+    const run = await engine.trigger(approval)
+    const [token] = await waitingTokens(engine)
+    expect(await engine.wait.completeToken(token, { decision: 'approve' })).toEqual({
+      success: true,
+      status: 'COMPLETED',
+    })
+    expect(await run.result()).toBe('approve')
+  })
+
+  it.each<[string, object, unknown]>([
+    ['a schema of code', { schema: SCHEMA }, { decision: 'maybe' }],
+    ['a JSON Schema', { schema: { type: 'string' } }, 1],
+    ['a schema that JSON Schema cannot say', { schema: z.custom((value) => value === 'x') }, 'y'],
+    ['a refinement', { schema: z.string().refine(async (text) => text === 'x') }, 'y'],
+    ['choices', { choices: ['yes', 'no'] }, 'maybe'],
+  ])('that does not fit changes nothing: %s', async (_, options, answer) => {
+    const { engine, id } = await asking(options)
+    await using _engine = engine
+    const refused = engine.wait.completeToken(id, answer)
+    await expect(refused).rejects.toMatchObject({ code: 'ERR_OUTPUT_INVALID', answer })
+    expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+  })
+
+  it('says where it does not fit', async () => {
+    const { engine, id } = await asking({ schema: SCHEMA })
+    await using _ = engine
+    await expect(engine.wait.completeToken(id, { decision: 'maybe' })).rejects.toMatchObject({
+      message: expect.stringContaining('decision: ') as string,
+      issues: [{ path: ['decision'] }],
+    })
+  })
+
+  it('that is late is late, whether it fits or not', async () => {
+    const { engine, id } = await asking({ schema: SCHEMA, timeout: 1 })
+    await using _ = engine
+    await expect.poll(async () => (await engine.wait.retrieveToken(id)).status).toBe('TIMED_OUT')
+    expect(await engine.wait.completeToken(id, 'wrong')).toEqual({ success: false, status: 'TIMED_OUT' })
+  })
+
+  it('is stored as it was given, and the task has what the schema makes of it', async () => {
+    const limit = task({
+      id: 'limit',
+      run: async () => {
+        const token = await wait.createToken({ schema: LIMIT })
+        return wait.forToken(token).unwrap()
+      },
+    })
+    await using engine = createEngine({ tasks: [limit] })
+    const run = await engine.trigger(limit)
+    const [token] = await waitingTokens(engine)
+    await engine.wait.completeToken(token, '42')
+    expect(await run.result()).toBe(42)
+    expect((await engine.wait.retrieveToken(token)).output).toBe('42')
+  })
+
+  it('names the one who gave it, also to the loser', async () => {
+    const { engine, id } = await asking({ choices: ['yes', 'no'] })
+    await using _ = engine
+    const by = { id: 'ann', name: 'Ann', roles: ['role:lead'], via: 'slack' }
+    const answeredBy = { id: 'ann', name: 'Ann', via: 'slack' }
+    expect(await engine.wait.completeToken(id, 'yes', { by })).toEqual({
+      success: true,
+      status: 'COMPLETED',
+      by: answeredBy,
+    })
+    expect(await engine.wait.completeToken(id, 'no', { by: { id: 'bob' } })).toEqual({
+      success: false,
+      status: 'COMPLETED',
+      by: answeredBy,
+    })
+    expect(await engine.wait.retrieveToken(id)).toMatchObject({ output: 'yes', answeredBy })
+  })
+
+  it('is told of a plain token too', async () => {
+    const { engine, id } = await asking({})
+    await using _ = engine
+    await engine.wait.completeToken(id, 1, { by: { id: 'ann' } })
+    expect((await engine.wait.retrieveToken(id)).answeredBy).toEqual({ id: 'ann', via: 'call' })
+  })
+
+  it.each<[string, object | undefined, boolean]>([
+    ['no one that is named', undefined, false],
+    ['another one', { id: 'eve', roles: ['role:guest'] }, false],
+    ['an approver', { id: 'ann' }, true],
+    ['one with the role', { id: 'eve', roles: ['role:lead'] }, true],
+  ])('by %s is taken from approvers only', async (_, by, isTaken) => {
+    const { engine, id } = await asking({ approvers: ['ann', 'role:lead'] })
+    await using _engine = engine
+    const answered = engine.wait.completeToken(id, 1, by)
+    const completed = engine.wait.completeToken(id, 1, by === undefined ? {} : { by: by as never })
+    await expect(answered).rejects.toThrow()
+    if (isTaken) expect((await completed).success).toBe(true)
+    else await expect(completed).rejects.toMatchObject({ code: 'ERR_NOT_APPROVER' })
+  })
+
+  it.each<[string, unknown]>([
+    ['a text', 'ann'],
+    ['no id', {}],
+    ['an id that is too long', { id: 'x'.repeat(201) }],
+    ['another member', { id: 'ann', mail: 'x' }],
+    ['roles that are no list', { id: 'ann', roles: 'lead' }],
+  ])('by %s is refused', async (_, by) => {
+    const { engine, id } = await asking({})
+    await using _engine = engine
+    await expect(engine.wait.completeToken(id, 1, { by: by as never })).rejects.toThrow()
+    expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+  })
+})
+
+async function waitingTokens(engine: Engine): Promise<readonly [string]> {
+  for await (const tokens of engine.wait.subscribeToTokens()) {
+    const [token] = tokens
+    if (token !== undefined) return [token.id]
+  }
+  throw new Error('the engine is closed')
+}
