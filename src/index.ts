@@ -22,6 +22,21 @@ export type { AccessGrant, AccessTokenOptions, ReadGrant } from './api/access.ts
 export type { CountRunsParams, CountTokensParams, RunCounts, TokenCounts } from './api/counts.ts'
 export type { CursorPage, CursorPagePromise } from './api/cursor-page.ts'
 export { task } from './core/ambient/define-task.ts'
+export { question } from './core/ambient/question.ts'
+export type {
+  AskOptions,
+  CreateQuestionOptions,
+  DefinedQuestion,
+  DefineQuestionOptions,
+} from './api/question-definition.ts'
+export type {
+  AnsweredBy,
+  Answerer,
+  AnswerIssue,
+  JsonSchema,
+  Question,
+  QuestionOptions,
+} from './api/question.ts'
 export type { EngineErrorEvent, EngineEvents } from './core/changes/events.ts'
 export type { EngineOptions } from './api/engine-options.ts'
 export type { CloseOptions, Engine, EngineStats } from './core/engine.ts'

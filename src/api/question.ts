@@ -46,6 +46,8 @@ export interface QuestionOptions {
 
 /** The question of a token, as it is shown. */
 export interface Question {
+  /** The id of its definition. */
+  readonly id?: string
   readonly message?: string
   readonly data?: unknown
   /** Absent: any JSON value, or a schema that only code has (`isSchemaHidden`). */

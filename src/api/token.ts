@@ -204,7 +204,12 @@ export interface ListTokensParams extends TagFilter {
 
 /** The result of `wait.forToken` (docs/waitpoints.md). */
 export type WaitResult<Output> =
-  | { readonly ok: true; readonly output: Output }
+  | {
+      readonly ok: true
+      readonly output: Output
+      /** Who answered, if that is known. */
+      readonly by?: AnsweredBy
+    }
   | { readonly ok: false; readonly error: WaitpointTimeoutError }
 
 /** A native promise of a result, with a promise of the bare output beside it. */

@@ -1,6 +1,6 @@
 import { format, type OutputUnit, Validator } from '@cfworker/json-schema'
 import type { AnswerIssue } from '../api/question.ts'
-import { isPart, type Kind, KEYWORDS, KINDS, NAMES, type Part } from './keywords.ts'
+import { isPart, type Kind, KEYWORDS, KINDS, NAMES, type SchemaPart } from './keywords.ts'
 import { type ReadPattern, readPattern } from './pattern.ts'
 
 const MOST_BYTES = 64 * 1_024
@@ -35,7 +35,7 @@ export class JsonSchemaCheck {
     if (text === undefined) throw new SchemaRefused('the schema is no JSON Schema')
     if (new TextEncoder().encode(text).length > MOST_BYTES)
       throw new SchemaRefused('the schema is longer than 64 kB')
-    const root = JSON.parse(text) as Part
+    const root = JSON.parse(text) as SchemaPart
     this.#prepare(root, 0)
     for (const reference of this.#references) {
       if (!this.#prepared.has(partAt(root, reference)))
@@ -92,7 +92,7 @@ export class JsonSchemaCheck {
     this.#count(schema)
   }
 
-  #preparePatterns(schema: Part): void {
+  #preparePatterns(schema: SchemaPart): void {
     const { pattern, patternProperties } = schema
     for (const name of Object.keys(patternProperties ?? {})) {
       if (read(name).degree > 1) throw new SchemaRefused(`the pattern of properties ${name} can run away`)
@@ -104,7 +104,7 @@ export class JsonSchemaCheck {
   }
 
   /** The library reads `$ref` of a part once for each time that it holds it against something. */
-  #count(schema: Part): void {
+  #count(schema: SchemaPart): void {
     const { $ref, enum: values, required, uniqueItems, maxItems } = schema
     const most = uniqueItems === true ? (maxItems as number | undefined) : 0
     if (most === undefined || most > MOST_UNIQUE)
@@ -156,17 +156,17 @@ const FORMATS: ReadonlySet<string> = new Set([
 function partsOf(kind: Kind | undefined, value: unknown): readonly unknown[] {
   if (kind === 'schema') return [value]
   if (kind === 'schemas') return value as readonly unknown[]
-  return kind === 'schema map' ? Object.values(value as Part) : []
+  return kind === 'schema map' ? Object.values(value as SchemaPart) : []
 }
 
 /** What a reference leads to: a part of the schema itself, by its place. */
-function partAt(root: Part, reference: string): unknown {
+function partAt(root: SchemaPart, reference: string): unknown {
   const [start, ...names] = reference.split('/')
   return names.reduce<unknown>(
     (part, name) => {
       const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
       return typeof part === 'object' && part !== null && Object.hasOwn(part, key)
-        ? (part as Part)[key]
+        ? (part as SchemaPart)[key]
         : undefined
     },
     start === '#' ? root : undefined,

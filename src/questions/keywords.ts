@@ -1,5 +1,5 @@
 /** A schema, or a part of one, that is an object. */
-export type Part = Record<string, unknown>
+export type SchemaPart = Record<string, unknown>
 
 /** A kind of value. `refused`: the keyword is not supported. */
 export type Kind =
@@ -111,7 +111,7 @@ export const KEYWORDS: Readonly<Record<string, Kind>> = {
   else: 'schema',
 }
 
-export function isPart(value: unknown): value is Part {
+export function isPart(value: unknown): value is SchemaPart {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

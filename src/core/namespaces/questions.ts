@@ -3,6 +3,7 @@ import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
 import type { AnsweredBy, Answerer, AnswerIssue, Question, QuestionOptions } from '../../api/question.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
+import { DEFINED, type Defined, definedSchema } from './question-schema.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireName, requireOptions, show } from '../../primitives/require.ts'
 import type { Values } from '../../api/values.ts'
@@ -23,9 +24,11 @@ const ANSWERER_NAMES: OptionNames<Answerer> = { id: true, name: true, roles: tru
  *
  * @throws TypeError or RangeError for what cannot be asked; WaitpointError `ERR_NOT_SERIALIZABLE`.
  */
-export function questionJson(options: QuestionOptions, values: Values): string {
+export function questionJson(options: QuestionOptions & Defined<string>, values: Values): string {
+  const { [DEFINED]: id } = options
   const { message, schema, data, choices, approvers, onTimeoutText } = options
   const question: Question = {
+    ...(id !== undefined && { id }),
     ...(message !== undefined && { message: text(message, 'message', MOST_OF_MESSAGE) }),
     ...(schema !== undefined && schemaMembers(schema)),
     ...(data !== undefined && { data: dataOf(data, values) }),
@@ -108,7 +111,7 @@ export async function checkAnswer(record: TokenRecord, { output, by, schema }: G
   requireApprover(id, question, by)
   // As it is stored, which is as a process that only has the token will see it.
   const answer = fromJson(toJson(output, 'the output of token', id))
-  const issues = await issuesOf(question, answer, schema)
+  const issues = await issuesOf(question, answer, schema ?? definedSchema(question.id))
   if (issues.length > 0) throw invalid(`Cannot complete token "${id}"`, issues, answer)
 }
 

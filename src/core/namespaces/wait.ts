@@ -1,5 +1,5 @@
 import { requireJoining } from '../../api/token.ts'
-import type { AnsweredBy, QuestionOptions } from '../../api/question.ts'
+import type { QuestionOptions } from '../../api/question.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { isStandardSchema } from '../../questions/answer-schema.ts'
 import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
@@ -15,6 +15,7 @@ import { chain, isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
 import { parseDeadline, parseInstant } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
+import { answeredBy } from '../views/question.ts'
 import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/token.ts'
 import type { CountTokensParams, TokenCounts } from '../../api/counts.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
@@ -55,7 +56,7 @@ import type {
 import { listTokens } from './token-list.ts'
 import { subscribeToTokens } from './token-subscription.ts'
 import { QUESTIONS } from './late-calls.ts'
-import { TokenSchemas } from './token-schemas.ts'
+import { TokenSchemas } from './question-schema.ts'
 import { passPlace } from '../waits/key.ts'
 import type { AskedWait } from '../../contract/question-keys.ts'
 import { Listener } from '../waits/listener.ts'
@@ -197,7 +198,7 @@ export class EngineWait implements EngineWaitNamespace {
       const settlement = tokenSettlement(record, this.#values)
       if ('error' in settlement) return settlement
       const made = QUESTIONS.use((questions) => questions.outputBy(schema, record, settlement.output))
-      return chain(made, (output) => ({ result: { ok: true, output }, output }))
+      return chain(made, (output) => ({ result: { ...settlement.result, output }, output }))
     }
   }
 
@@ -305,7 +306,11 @@ export class EngineWait implements EngineWaitNamespace {
     record: TokenRecord,
   ): Promise<CompletedToken> {
     const { output, options } = completion
-    const answer = { output, by: options.by, schema: this.#schemas.of(record) }
+    const answer = {
+      output,
+      by: options.by,
+      schema: this.#schemas.of(completion.token) ?? this.#schemas.of(record),
+    }
     await QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
     return this.#settle(scope, record.id, { ...completion, question: record.questionJson })
   }
@@ -557,10 +562,10 @@ function isQuestion(completed: CompletedToken | TokenRecord): completed is Token
   return completed.status === 'WAITING'
 }
 
-function completedToken({ status, answeredJson }: TokenRecord, success: boolean): CompletedToken {
-  return answeredJson === undefined
-    ? { success, status }
-    : { success, status, by: JSON.parse(answeredJson) as AnsweredBy }
+function completedToken(record: TokenRecord, success: boolean): CompletedToken {
+  const { status } = record
+  const by = answeredBy(record)
+  return by === undefined ? { success, status } : { success, status, by }
 }
 
 const SLEPT = { result: undefined, output: undefined }

@@ -2,14 +2,21 @@ import type { TokenRecord } from '../../contract/records.ts'
 import type { AnsweredBy, Question } from '../../api/question.ts'
 import type { ReadValues } from '../../api/values.ts'
 
+/** Who settled a token, if that is known. */
+export function answeredBy({ answeredJson }: Pick<TokenRecord, 'answeredJson'>): AnsweredBy | undefined {
+  return answeredJson === undefined ? undefined : (JSON.parse(answeredJson) as AnsweredBy)
+}
+
 /** The question of a token and who answered it, as members of what is shown. */
 export function questionMembers(
-  { questionJson, answeredJson }: Pick<TokenRecord, 'questionJson' | 'answeredJson'>,
+  record: Pick<TokenRecord, 'questionJson' | 'answeredJson'>,
   values: ReadValues,
 ): { readonly question?: Question; readonly answeredBy?: AnsweredBy } {
+  const { questionJson } = record
+  const by = answeredBy(record)
   return {
     ...(questionJson === undefined ? {} : { question: shown(questionJson, values) }),
-    ...(answeredJson === undefined ? {} : { answeredBy: JSON.parse(answeredJson) as AnsweredBy }),
+    ...(by === undefined ? {} : { answeredBy: by }),
   }
 }
 

@@ -7,7 +7,7 @@ import { fromJson } from '../../api/serialize.ts'
 import type { ReadValues, Values } from '../../api/values.ts'
 import type { RetrievedToken, Token, WaitResult, CreatedToken } from '../../api/token.ts'
 import { withoutStack } from '../../primitives/without-stack.ts'
-import { questionMembers } from './question.ts'
+import { answeredBy, questionMembers } from './question.ts'
 import type { Settlement } from '../attempt/attempt.ts'
 
 /** A token as a list shows it: without its output. */
@@ -56,7 +56,8 @@ export function tokenSettlement<Output>(
   }
   // As above: the type is an agreement between the task that waits and the caller that completes.
   const output = values.decode(fromJson(record.outputJson)) as Output
-  return { result: { ok: true, output }, output }
+  const by = answeredBy(record)
+  return { result: by === undefined ? { ok: true, output } : { ok: true, output, by }, output }
 }
 
 function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError {

@@ -1,0 +1,156 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import * as z from 'zod'
+import { createEngine, question, task, wait } from 'waitpoint'
+import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+
+const refund = question({
+  id: 'refund',
+  message: ({ euros }: { euros: number }) => `Refund € ${String(euros)}?`,
+  schema: z.object({ decision: z.enum(['approve', 'reject']), note: z.string().optional() }),
+  timeout: '2d',
+  onTimeoutText: 'The refund is rejected.',
+})
+const colour = question({ id: 'colour', choices: ['red', 'blue'] })
+
+/** Asks for a refund, and says to whom it has turned. */
+function asking(): { readonly ask: ReturnType<typeof refundTask>; readonly mails: readonly string[] } {
+  const mails: string[] = []
+  return { ask: refundTask(mails), mails }
+}
+
+function refundTask(mails: string[]) {
+  return task({
+    id: 'ask',
+    run: async (euros: number) => {
+      const answer = await refund.ask(
+        { euros },
+        {
+          notify: ({ token, reminder }) => void mails.push(`${token.id.slice(0, 10)} ${String(reminder)}`),
+          remind: { after: '1h', times: 2 },
+        },
+      )
+      return answer.ok ? `${answer.output.decision} by ${answer.by?.id ?? 'no one'}` : 'no answer'
+    },
+  })
+}
+
+async function pendingId({ engine }: TestEngine): Promise<string> {
+  const { data } = await engine.wait.listTokens({ status: 'WAITING', tags: refund.tag })
+  return data[0]?.id ?? ''
+}
+
+describe('a question that is defined', () => {
+  it('is asked with its data, told once, and answered by whom it was', async () => {
+    const { ask, mails } = asking()
+    await using t = await createTestEngine({ tasks: [ask] })
+    const run = await t.engine.trigger(ask, 184)
+    await t.clock.advance(0)
+    const id = await pendingId(t)
+    expect((await t.engine.wait.retrieveToken(id)).question).toMatchObject({
+      id: 'refund',
+      message: 'Refund € 184?',
+      data: { euros: 184 },
+      onTimeoutText: 'The refund is rejected.',
+    })
+    await t.engine.wait.completeToken(id, { decision: 'approve' }, { by: { id: 'ann' } })
+    expect(await run.result()).toBe('approve by ann')
+    expect(mails).toEqual(['waitpoint_ 0'])
+  })
+
+  it('reminds while there is no answer, each time once, and ends at its deadline', async () => {
+    const { ask, mails } = asking()
+    await using t = await createTestEngine({ tasks: [ask] })
+    const run = await t.engine.trigger(ask, 1)
+    await t.clock.advance('59m')
+    expect(mails).toEqual(['waitpoint_ 0'])
+    await t.clock.advance('1h')
+    expect(mails).toEqual(['waitpoint_ 0', 'waitpoint_ 1'])
+    await t.clock.advance('1d')
+    expect(mails).toEqual(['waitpoint_ 0', 'waitpoint_ 1', 'waitpoint_ 2'])
+    await t.clock.advance('1d')
+    expect(await run.result()).toBe('no answer')
+  })
+
+  it('checks an answer wherever it is imported, whichever way it came', async () => {
+    await using engine = createEngine({ tasks: [] })
+    const { id } = await engine.wait.createToken({ choices: ['yes', 'no'] })
+    await expect(engine.wait.completeToken(id, 'maybe')).rejects.toMatchObject({ code: 'ERR_OUTPUT_INVALID' })
+    engine.makeDefault()
+    const asked = await refund.create({ euros: 1 })
+    await expect(refund.answer(asked, { decision: 'maybe' })).rejects.toMatchObject({
+      code: 'ERR_OUTPUT_INVALID',
+    })
+    expect((await refund.pending()).data.map((token) => token.id)).toEqual([asked.id])
+    expect(await refund.answer(asked.id, { decision: 'reject' }, { by: { id: 'bob' } })).toEqual({
+      success: true,
+      status: 'COMPLETED',
+      by: { id: 'bob', via: 'call' },
+    })
+    expect((await refund.pending()).data).toEqual([])
+  })
+
+  it('asks twice in a run by two names, and types its choices', async () => {
+    const both = task({
+      id: 'both',
+      run: async () => {
+        const answers = await Promise.all([colour.ask(), colour.ask()])
+        expectTypeOf(answers[0]).toExtend<{ ok: boolean }>()
+        return answers.map((answer) => {
+          if (answer.ok) expectTypeOf(answer.output).toEqualTypeOf<'red' | 'blue'>()
+          return answer.ok ? answer.output : undefined
+        })
+      },
+    })
+    await using t = await createTestEngine({ tasks: [both] })
+    const run = await t.engine.trigger(both)
+    await t.clock.advance(0)
+    for (const token of (await t.engine.wait.listTokens({ tags: colour.tag })).data)
+      await t.engine.wait.completeToken(token, 'blue')
+    expect(await run.result()).toEqual(['blue', 'blue'])
+  })
+
+  it('is asked in runs only, and makes no token elsewhere', async () => {
+    await using engine = createEngine({ tasks: [] })
+    engine.makeDefault()
+    await expect(colour.ask()).rejects.toMatchObject({ code: 'ERR_NOT_IN_RUN' })
+    expect((await engine.wait.listTokens()).data).toEqual([])
+  })
+
+  it('gives the run what only the stored schema took as an error with the answer', async () => {
+    const even = z.number().refine((value) => value % 2 === 0)
+    const asksEven = task({
+      id: 'even',
+      run: async (id: string) => {
+        const reference = question({ id: 'even', schema: even })
+        return reference.wait(id).unwrap()
+      },
+    })
+    await using t = await createTestEngine({ tasks: [asksEven] })
+    const { id } = await t.engine.wait.createToken({ schema: { type: 'number' } })
+    const run = await t.engine.trigger(asksEven, id)
+    await t.clock.advance(0)
+    await t.engine.wait.completeToken(id, 3)
+    await expect(run.result()).rejects.toThrow('the answer does not fit')
+  })
+
+  it.each<[string, unknown]>([
+    ['no options', undefined],
+    ['no id', {}],
+    ['an empty id', { id: '' }],
+  ])('needs an id: %s', (_, options) => {
+    expect(() => question(options as never)).toThrow(TypeError)
+  })
+})
+
+it('a plain wait of a token is typed by its schema', () => {
+  task({
+    id: 'typed',
+    run: async () => {
+      const token = await wait.createToken({ schema: z.object({ a: z.number() }) })
+      expectTypeOf(await wait.forToken(token).unwrap()).toEqualTypeOf<{ a: number }>()
+      const plain = await wait.createToken()
+      expectTypeOf(await wait.forToken(plain).unwrap()).toBeUnknown()
+      expectTypeOf(await wait.forToken<string>(plain).unwrap()).toBeString()
+    },
+  })
+})
