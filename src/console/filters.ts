@@ -1,6 +1,6 @@
 import type { StatusCount } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
-import { exactly, html, type Html } from './html.ts'
+import { exactly, html, type Html } from '../primitives/html.ts'
 import type { Cursors } from './records.ts'
 import { Refused } from './refused.ts'
 import { badge, count } from './values.ts'

@@ -1,5 +1,5 @@
 import { sha256 } from '../primitives/digest.ts'
-import { html, type Html } from './html.ts'
+import { html, type Html } from '../primitives/html.ts'
 import { SCRIPT, TABS_SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
 

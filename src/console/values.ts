@@ -1,6 +1,6 @@
 import { plainValue } from '../api/noted-value.ts'
 import { fromJson } from '../api/serialize.ts'
-import { html, type Html } from './html.ts'
+import { html, type Html } from '../primitives/html.ts'
 
 /** So many characters of one value are shown. */
 const MOST_CHARACTERS = 20_000

@@ -1,6 +1,6 @@
 import type { Engine } from '../core/engine.ts'
 import type { Inside } from '../core/inside.ts'
-import { html, type Html } from './html.ts'
+import { html, type Html } from '../primitives/html.ts'
 import type { ConsoleAction, ConsoleSettings } from './options.ts'
 import type { Session } from './session.ts'
 

@@ -1,7 +1,7 @@
 import type { createHash, createHmac } from 'node:crypto'
 import { loadBuiltIn } from './load-module.ts'
 
-type Encoding = 'hex' | 'base64url'
+type Encoding = 'hex' | 'base64' | 'base64url'
 
 interface NodeCrypto {
   readonly createHash: typeof createHash

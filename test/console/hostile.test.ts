@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { task } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
-import { html, plainJson } from '../../src/console/html.ts'
+import { html, plainJson } from '../../src/primitives/html.ts'
 import { KEY, Visitor } from './visitor.ts'
 
 const BIDI = '\u202egnp.exe\u2066\u200b\u0007\ufeff'

@@ -15,8 +15,9 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   questions: ['api', 'contract', 'primitives'],
   core: ['questions', 'hosted', 'api', 'contract', 'primitives'],
   client: ['hosted', 'api', 'contract', 'primitives'],
-  http: ['core', 'questions', 'hosted', 'api', 'contract', 'primitives'],
-  console: ['http', 'core', 'questions', 'api', 'contract', 'primitives'],
+  'answer-page': ['api', 'contract', 'primitives'],
+  http: ['core', 'answer-page', 'questions', 'hosted', 'api', 'contract', 'primitives'],
+  console: ['http', 'core', 'answer-page', 'questions', 'api', 'contract', 'primitives'],
   testing: ['http', 'core', 'api', 'clock', 'storage', 'contract', 'primitives'],
   adapters: ['core', 'hosted', 'api', 'clock', 'contract', 'primitives'],
   cli: [
@@ -147,8 +148,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'create-handler',
     'serve',
   ],
+  'src/answer-page': ['form', 'texts', 'values', 'data', 'accent', 'style', 'controls', 'page'],
   'src/console': [
-    'html',
     'values',
     'style',
     'script',

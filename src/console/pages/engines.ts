@@ -1,6 +1,6 @@
 import type { LeaseRecord } from '../../contract/storage.ts'
 import { enginePlace } from '../../api/run-owner.ts'
-import { html, type Html } from '../html.ts'
+import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { moment, short, table } from '../values.ts'
 import { eventsOf, type Visit } from '../visit.ts'

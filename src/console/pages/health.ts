@@ -1,5 +1,5 @@
 import { messageOf } from '../../primitives/message.ts'
-import { html } from '../html.ts'
+import { html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { limitShown } from './queues.ts'
 import { count, facts, isoOf, short, table } from '../values.ts'

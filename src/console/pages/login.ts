@@ -1,4 +1,4 @@
-import { html } from '../html.ts'
+import { html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 
 /** The page that asks for a secret key. */

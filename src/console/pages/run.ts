@@ -6,7 +6,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import { textOfLine } from '../../api/log-text.ts'
 import { storedError } from '../../api/serialize.ts'
 import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
-import { exactly, html, type Html, plainJson } from '../html.ts'
+import { exactly, html, type Html, plainJson } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord } from '../records.ts'
 import {

@@ -1,7 +1,7 @@
 import type { TaskSchedule } from '../../api/schedule.ts'
 import type { TimelineEntry } from '../../api/timeline.ts'
 import type { RunRecord } from '../../contract/records.ts'
-import { html, type Html } from '../html.ts'
+import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { badge, count, moment, short, table } from '../values.ts'
 import { eventsOf, linkedIds, linkTo, placeOf, type Visit } from '../visit.ts'

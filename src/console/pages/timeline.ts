@@ -1,6 +1,6 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { storedAttempts } from '../../api/thrown-attempts.ts'
-import { html, type Html } from '../html.ts'
+import { html, type Html } from '../../primitives/html.ts'
 import { count, duration, isoOf, short } from '../values.ts'
 import { placeOf, type Visit } from '../visit.ts'
 

@@ -1,5 +1,5 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
-import { exactly, html, type Html } from '../html.ts'
+import { exactly, html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, runRecord } from '../records.ts'
 import { badge, block, facts, indented, indentedJson, isoOf, moment, short } from '../values.ts'

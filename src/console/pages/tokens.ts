@@ -1,7 +1,7 @@
 import type { TokenRecord, TokenStatus } from '../../contract/records.ts'
 import { defined } from '../../primitives/defined.ts'
 import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
-import { html, type Html } from '../html.ts'
+import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, tokenRecords } from '../records.ts'
 import { badge, moment, short, table } from '../values.ts'
