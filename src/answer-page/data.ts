@@ -71,7 +71,10 @@ function labelled(fields: readonly Field[], answer: object, wording: Wording): E
 }
 
 function labelledValue(field: Field, value: unknown, wording: Wording): unknown {
-  if (field.kind === 'choice') return labelOf(field.options, value, wording)
+  if (field.kind === 'choice')
+    return field.options.some((option) => option.value === value)
+      ? labelOf(field.options, value, wording)
+      : value
   const list: readonly unknown[] | undefined = Array.isArray(value) ? value.slice(0, MOST_ENTRIES) : undefined
   if (field.kind === 'checks') return list?.map((one) => labelOf(field.options, one, wording)) ?? value
   if (field.kind === 'rows')

@@ -202,8 +202,8 @@ class SchemaReader {
     this.#count(options, place)
     // What is fixed anyway is filled in; but no consent is.
     const [only] = options
-    const isFixed =
-      options.length === 1 && typeof only?.value !== 'boolean' && asked.isRequired && !asked.isLoose
+    const isNeeded = asked.isRequired && !asked.isNullable && !asked.isLoose
+    const isFixed = options.length === 1 && typeof only?.value !== 'boolean' && isNeeded
     return { ...asked, kind: 'choice', options, ...(isFixed && only && { default: only.value }) }
   }
 

@@ -86,6 +86,7 @@ a { color: var(--accent); text-underline-offset: 2px; overflow-wrap: anywhere; }
 .lead { margin: 8px 0 20px; color: var(--soft); overflow-wrap: anywhere; }
 .lead b { color: var(--text); }
 .hint { color: var(--soft); font-size: 13px; line-height: 18px; }
+.sheet a { display: inline-block; min-height: 24px; line-height: 24px; }
 .sheet { padding: 16px; border: 1px solid var(--line); border-radius: 10px; background: var(--raised); }
 .pairs { display: grid; grid-template-columns: minmax(72px, max-content) minmax(0, 1fr); gap: 4px 16px; }
 .pairs dt { max-width: 180px; color: var(--soft); overflow-wrap: anywhere; }

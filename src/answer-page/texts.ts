@@ -126,7 +126,7 @@ export class Wording {
     if (Math.abs(at) > LAST_INSTANT) return html`${at}`
     const day = (instant: number): string => this.#format(instant, { dateStyle: 'short' })
     const date = { weekday: 'short', day: 'numeric', month: 'long', year: 'numeric' } as const
-    const time = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' } as const
+    const time = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const
     const text = this.#format(at, day(at) === day(now) ? time : { ...date, ...time })
     return html`<time datetime="${new Date(at).toISOString()}">${text}</time>`
   }
@@ -147,4 +147,4 @@ export class Wording {
 /** No date is further away than this: a storage may keep a number that is none. */
 const LAST_INSTANT = 8_640_000_000_000_000
 const LAST_UNIT = [1_000, 'second'] as const
-const UNITS = [[172_800_000 / 2, 'day'], [3_600_000, 'hour'], [60_000, 'minute'], LAST_UNIT] as const
+const UNITS = [[86_400_000, 'day'], [3_600_000, 'hour'], [60_000, 'minute'], LAST_UNIT] as const
