@@ -1,11 +1,11 @@
 import { exactly, html, type Html } from '../primitives/html.ts'
-import { labelOf, shownJson } from './data.ts'
+import { labelOf, jsonBlock } from './data.ts'
 import type {
   BooleanField,
   ChecksField,
-  Choice,
+  AnswerChoice,
   ChoiceField,
-  Field,
+  AnswerField,
   FormModel,
   GroupField,
   NumberField,
@@ -20,7 +20,7 @@ import {
   filledRows,
   firstFields,
   fitsInput,
-  type FormField,
+  type SentField,
   MARK,
   MORE,
   type Posted,
@@ -35,7 +35,7 @@ export interface AnswerFormView {
    *
    * @default the defaults of the schema
    */
-  readonly typed?: readonly FormField[]
+  readonly typed?: readonly SentField[]
   /** What is wrong with it. */
   readonly errors?: readonly AnswerError[]
   /**
@@ -45,7 +45,7 @@ export interface AnswerFormView {
    */
   readonly action?: string
   /** Fields that the form sends besides. */
-  readonly hidden?: readonly FormField[]
+  readonly hidden?: readonly SentField[]
   /**
    * What all ids begin with: two forms of one page need two.
    *
@@ -67,7 +67,7 @@ export function answerForm(model: FormModel, view: AnswerFormView, options?: Ans
 }
 
 /** A field, by what name it is sent, and by what name it was sent before: rows that were left blank close up. */
-interface Spot<Kind extends Field = Field> {
+interface Spot<Kind extends AnswerField = AnswerField> {
   readonly field: Kind
   readonly name: string
   readonly from: string
@@ -97,9 +97,11 @@ class FormView {
   }
 
   form(): Html {
-    const { action, hidden = [] } = this.#view
+    const { action = '', hidden = [] } = this.#view
+    // A browser shows the form, with what is wrong, and not the top of a long page.
+    const id = this.#id(MARK)
     const fields = [[MARK, '1'] as const, ...hidden]
-    return html`<form class="answer" method="post" ${action !== undefined && html`action="${action}"`}>
+    return html`<form class="answer" id="${id}" method="post" action="${action}#${id}">
       ${fields.map(([name, value]) => html`<input type="hidden" name="${exactly(name)}" value="${exactly(value)}" />`)}
       ${this.#problems()} ${this.#content()}
     </form>`
@@ -156,13 +158,13 @@ class FormView {
         schema !== undefined &&
         html`<details>
           <summary>${texts.jsonSchema}</summary>
-          ${shownJson(schema, this.#wording)}
+          ${jsonBlock(schema, this.#wording)}
         </details>`
       }`
   }
 
   /** A click on a choice is the answer. */
-  #buttons(root: Field, options: readonly Choice[]): Html {
+  #buttons(root: AnswerField, options: readonly AnswerChoice[]): Html {
     const buttons = options.map(
       (option, at) =>
         html`<button name="${ROOT}" value="${at}" ${at === 0 && html`class="main"`} dir="auto">
@@ -373,14 +375,14 @@ class FormView {
     </div>`
   }
 
-  #label(field: Pick<Field, 'label' | 'isRequired' | 'isNullable'>): Html {
+  #label(field: Pick<AnswerField, 'label' | 'isRequired' | 'isNullable'>): Html {
     const { texts } = this.#wording
     const label = field.label === '' ? texts.yourAnswer : field.label
     const isOptional = !field.isRequired || field.isNullable
     return html`${label} ${isOptional && html`<span class="hint">${texts.optional}</span>`}`
   }
 
-  #labelled(option: Choice): Html {
+  #labelled(option: AnswerChoice): Html {
     const label = labelOf([option], option.value, this.#wording)
     return html`${label}${option.description !== undefined && html`<small>${option.description}</small>`}`
   }
@@ -395,12 +397,12 @@ class FormView {
     }`
   }
 
-  #hasHint(field: Field): boolean {
+  #hasHint(field: AnswerField): boolean {
     return field.description !== undefined || this.#bounds(field) !== ''
   }
 
   /** What a control takes, where it does not show that by itself. */
-  #bounds(field: Field): string {
+  #bounds(field: AnswerField): string {
     const { timeZone } = this.#wording
     if (field.kind === 'text') {
       if (field.format === 'date-time') return this.#wording.plain('inTimeZone', { timeZone })
@@ -474,14 +476,14 @@ const INPUT_TYPES = {
 /** The types of inputs that take lengths and a pattern. */
 const TAKES_LENGTHS: ReadonlySet<string> = new Set(['text', 'email', 'url'])
 
-function buttonsOf(root: Field): readonly Choice[] | undefined {
+function buttonsOf(root: AnswerField): readonly AnswerChoice[] | undefined {
   if (root.isNullable) return undefined
   if (root.kind === 'boolean') return BOOLEANS
   return root.kind === 'choice' && root.options.length <= MOST_BUTTONS ? root.options : undefined
 }
 
 /** A browser may refuse to send it blank. */
-function isNeeded({ isRequired, isNullable, isLoose }: Field): boolean {
+function isNeeded({ isRequired, isNullable, isLoose }: AnswerField): boolean {
   return isRequired && !isNullable && !isLoose
 }
 
@@ -499,7 +501,7 @@ interface Position {
   readonly name: string
   readonly label: string
   /** None: beyond this there are no fields. */
-  readonly inside: Field | undefined
+  readonly inside: AnswerField | undefined
 }
 
 /** Where an error is shown: at its field, else at what is around it. */

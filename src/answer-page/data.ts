@@ -1,5 +1,5 @@
 import { html, type Html } from '../primitives/html.ts'
-import { type Choice, cut, type Field, type FormModel, readable } from './form.ts'
+import { type AnswerChoice, cut, type AnswerField, type FormModel, readable } from './form.ts'
 import type { Wording } from './texts.ts'
 import { BOOLEANS } from './values.ts'
 
@@ -32,14 +32,14 @@ export function shortAnswer(model: FormModel, answer: unknown, wording: Wording)
 }
 
 /** What a choice is called: by its label, else by its value. */
-export function labelOf(options: readonly Choice[], value: unknown, { texts }: Wording): string {
+export function labelOf(options: readonly AnswerChoice[], value: unknown, { texts }: Wording): string {
   const label = options.find((option) => option.value === value)?.label
   if (label !== undefined) return label
   return value === true ? texts.yes : value === false ? texts.no : textOf(value)
 }
 
 /** A JSON text over several lines, cut if it is long. */
-export function shownJson(value: unknown, wording: Wording): Html {
+export function jsonBlock(value: unknown, wording: Wording): Html {
   const text = jsonOf(value)
   const isCut = text.length > MOST_OF_A_TEXT
   return html`<pre tabindex="0">${cut(text, MOST_OF_A_TEXT)}</pre>
@@ -59,7 +59,7 @@ class Entries {
   }
 }
 
-function labelled(fields: readonly Field[], answer: object, wording: Wording): Entries {
+function labelled(fields: readonly AnswerField[], answer: object, wording: Wording): Entries {
   const values = new Map<string, unknown>(Object.entries(answer))
   const known = fields.filter(({ key }) => values.has(key))
   const keys = new Set(fields.map(({ key }) => key))
@@ -70,7 +70,7 @@ function labelled(fields: readonly Field[], answer: object, wording: Wording): E
   ])
 }
 
-function labelledValue(field: Field, value: unknown, wording: Wording): unknown {
+function labelledValue(field: AnswerField, value: unknown, wording: Wording): unknown {
   if (field.kind === 'choice')
     return field.options.some((option) => option.value === value)
       ? labelOf(field.options, value, wording)
@@ -97,7 +97,7 @@ class DataView {
   #value(value: unknown, depth: number): Html {
     if (Array.isArray(value)) return this.#list(value, depth)
     if (!isObject(value)) return this.#scalar(value, MOST_OF_A_TEXT)
-    return depth > 1 || this.#left <= 0 ? shownJson(value, this.#wording) : this.#pairs(value, depth)
+    return depth > 2 || this.#left <= 0 ? jsonBlock(value, this.#wording) : this.#pairs(value, depth)
   }
 
   #pairs(object: object, depth: number): Html {
@@ -126,7 +126,7 @@ class DataView {
     const columns = new Set(rows.flatMap((row) => row.slice(0, MOST_COLUMNS + 1).map(([name]) => name)))
     const isTable = rows.length === shown.length && columns.size > 0 && columns.size <= MOST_COLUMNS
     if (!isTable || depth > 1 || !rows.every((row) => row.every(([, value]) => isScalar(value))))
-      return shownJson(list, this.#wording)
+      return jsonBlock(list, this.#wording)
     return html`${this.#table([...columns], rows)} ${this.#more(list.length)}`
   }
 

@@ -1,6 +1,6 @@
 /** A form that asks for one value, or the reason why there is none: a text box for JSON then takes the answer. */
 export type FormModel =
-  | { readonly kind: 'fields'; readonly root: Field }
+  | { readonly kind: 'fields'; readonly root: AnswerField }
   | { readonly kind: 'json'; readonly because: string; readonly schema?: unknown }
 
 /** What a form is made of: the JSON Schema of the answer, or the texts of which one is the answer. */
@@ -53,7 +53,7 @@ export interface BooleanField extends Asked {
 }
 
 /** One of several values. A form sends their numbers. */
-export interface Choice {
+export interface AnswerChoice {
   readonly value: string | number | boolean
   /** None for a boolean. */
   readonly label?: string
@@ -62,30 +62,30 @@ export interface Choice {
 
 export interface ChoiceField extends Asked {
   readonly kind: 'choice'
-  readonly options: readonly Choice[]
+  readonly options: readonly AnswerChoice[]
 }
 
 /** Any of several values: an array of them. */
 export interface ChecksField extends Asked {
   readonly kind: 'checks'
-  readonly options: readonly Choice[]
+  readonly options: readonly AnswerChoice[]
 }
 
 /** An object. */
 export interface GroupField extends Asked {
   readonly kind: 'group'
-  readonly fields: readonly Field[]
+  readonly fields: readonly AnswerField[]
 }
 
 /** An array of objects. */
 export interface RowsField extends Asked {
   readonly kind: 'rows'
-  readonly fields: readonly Field[]
+  readonly fields: readonly AnswerField[]
   readonly minRows: number
   readonly maxRows: number
 }
 
-export type Field =
+export type AnswerField =
   TextField | NumberField | BooleanField | ChoiceField | ChecksField | GroupField | RowsField
 
 /** A schema with more fields than this has no form. */
@@ -170,12 +170,12 @@ class SchemaReader {
     this.#schema = schema
   }
 
-  root(): Field {
+  root(): AnswerField {
     const place = { key: '', level: 0, isRequired: true, isLoose: false, isInRow: false } as const
     return this.#field(this.#schema, place)
   }
 
-  #field(given: unknown, place: Place): Field {
+  #field(given: unknown, place: Place): AnswerField {
     if (++this.#fields > MOST_FIELDS + 1) throw new BeyondForm(`it has more than ${MOST_FIELDS} fields`)
     const { schema, isNullable } = this.#plain(given, place)
     const asked = askedOf(schema, place, isNullable)
@@ -198,7 +198,7 @@ class SchemaReader {
     }
   }
 
-  #choice(asked: Asked, options: readonly Choice[], place: Place): ChoiceField {
+  #choice(asked: Asked, options: readonly AnswerChoice[], place: Place): ChoiceField {
     this.#count(options, place)
     // What is fixed anyway is filled in; but no consent is.
     const [only] = options
@@ -207,7 +207,7 @@ class SchemaReader {
     return { ...asked, kind: 'choice', options, ...(isFixed && only && { default: only.value }) }
   }
 
-  #array(schema: Schema, { asked, place }: { readonly asked: Asked; readonly place: Place }): Field {
+  #array(schema: Schema, { asked, place }: { readonly asked: Asked; readonly place: Place }): AnswerField {
     const items = this.#plain(schema['items'], place)
     if (items.isNullable) throw beyond(place, 'is an array with null in it')
     const [minRows, maxRows] = [numeric(schema['minItems']) ?? 0, numeric(schema['maxItems'])]
@@ -231,7 +231,7 @@ class SchemaReader {
     return { ...asked, kind: 'group', fields: this.#properties(schema, { ...place, level, isLoose }) }
   }
 
-  #properties(schema: Schema, place: Place): Field[] {
+  #properties(schema: Schema, place: Place): AnswerField[] {
     const { properties, required = [], additionalProperties } = schema
     if (!isRecord(properties)) throw beyond(place, 'is an object with any properties')
     const names = new Set<unknown>(Array.isArray(required) ? required : [])
@@ -245,7 +245,7 @@ class SchemaReader {
     return keys.map((key) => this.#field(properties[key], { ...place, key, isRequired: names.has(key) }))
   }
 
-  #count(options: readonly Choice[], { isInRow }: Place): void {
+  #count(options: readonly AnswerChoice[], { isInRow }: Place): void {
     this.#choices += options.length * (isInRow ? MOST_ROWS : 1)
     if (this.#choices > MOST_CHOICES) throw new BeyondForm('it has too many choices')
   }
@@ -312,7 +312,7 @@ function unionOf(
       throw beyond(place, 'is a union')
     return { schema: { ...(type !== undefined && { type }), ...only, ...notesOf(schema) }, isNullable }
   }
-  const options = rest.flatMap((member): readonly (Choice | undefined)[] =>
+  const options = rest.flatMap((member): readonly (AnswerChoice | undefined)[] =>
     isRecord(member) ? (choicesOf(member, true) ?? NO_CHOICES) : NO_CHOICES,
   )
   if (options.length === 0 || options.includes(undefined)) throw beyond(place, 'is a union of several types')
@@ -327,8 +327,8 @@ const NO_CHOICES: readonly undefined[] = [undefined]
 const CHOICES = Symbol('choices')
 
 /** `isMember`: of a union, of which each has a title of its own. */
-function choicesOf(schema: Schema, isMember = false): readonly Choice[] | undefined {
-  if (Array.isArray(schema[CHOICES])) return schema[CHOICES] as readonly Choice[]
+function choicesOf(schema: Schema, isMember = false): readonly AnswerChoice[] | undefined {
+  if (Array.isArray(schema[CHOICES])) return schema[CHOICES] as readonly AnswerChoice[]
   const values: unknown = Object.hasOwn(schema, 'const') ? [schema['const']] : schema['enum']
   if (!Array.isArray(values)) return undefined
   if (values.length === 0) throw new BeyondForm('it has an enum without values')

@@ -95,9 +95,8 @@ export function donePage(view: DoneView, options?: AnswerPageOptions): string {
   const notice = outcomeOf(view, wording)
   return documentOf({
     title: `${notice.title}: ${titleOf(question)}`,
-    body: html`${from(wording)} ${settled(notice)} ${heading(question, wording)}
-      <div class="lead"></div>
-      ${details(question, wording)} ${answerOf(view, wording)}`,
+    body: html`${from(wording)} ${settled(notice)} ${heading(question, wording)} ${details(question, wording)}
+    ${answerOf(view, wording)}`,
     wording,
   })
 }
@@ -283,7 +282,10 @@ function outcomeOf({ outcome, model, question, now }: DoneView, wording: Wording
     if (reader === 'won') notes.push(wording.say('canClose'))
     return { icon: reader === 'lost' ? INFO : TICK, title, notes, isGood: reader === 'won' }
   }
-  const said = outcome.kind === 'withdrawn' ? outcome.reason : question.onTimeoutText
+  const { onTimeoutText } = question
+  const otherwise =
+    onTimeoutText === undefined ? undefined : wording.plain('noAnswer', { text: onTimeoutText })
+  const said = outcome.kind === 'withdrawn' ? outcome.reason : otherwise
   if (said !== undefined) notes.unshift(html`<span class="said">${cut(said, MOST_OF_A_TITLE * 5)}</span>`)
   const title = outcome.kind === 'withdrawn' ? texts.withdrawn : texts.timedOut
   return { icon: outcome.kind === 'withdrawn' ? INFO : CLOCK, title, notes }

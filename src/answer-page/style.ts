@@ -40,6 +40,7 @@ const FORM_STYLE = `
 .answer .choices { display: grid; gap: 8px; margin-top: 6px; }
 .answer .choice { display: flex; gap: 12px; align-items: center; min-height: 48px; padding: 8px 12px; border: 1px solid var(--field); border-radius: 8px; background: var(--raised); font-weight: 400; cursor: pointer; }
 .answer .choice > span { min-width: 0; }
+.answer .choice small { display: block; color: var(--soft); font-size: 13px; line-height: 18px; overflow-wrap: anywhere; }
 .answer .choice input { width: 18px; height: 18px; margin: 0; flex: none; accent-color: var(--accent); }
 .answer .choice:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
 .answer .choice:has(:focus-visible) { outline: 2px solid var(--accent); outline-offset: 2px; }
@@ -49,6 +50,7 @@ const FORM_STYLE = `
 .answer :is(.group, .row) > legend + * { clear: both; }
 .answer .rows { display: grid; gap: 10px; margin-top: 6px; }
 .answer .row { grid-template-columns: repeat(auto-fit, minmax(min(150px, 100%), 1fr)); align-items: start; padding: 12px 16px 16px; }
+.answer .row > div { display: flex; flex-direction: column; } .answer .row .hint.lines { order: 1; margin-top: 4px; } .answer .row .error { order: 2; }
 .answer .row > legend { font-size: 13px; color: var(--soft); grid-column: 1 / -1; }
 .answer button { min-height: 44px; padding: 8px 16px; border: 1px solid var(--field); border-radius: 8px; background: var(--raised); font-weight: 560; font-size: 15px; cursor: pointer; overflow-wrap: anywhere; }
 .answer button small { display: block; font-size: 13px; font-weight: 400; }
@@ -87,6 +89,7 @@ a { color: var(--accent); text-underline-offset: 2px; overflow-wrap: anywhere; }
 .lead b { color: var(--text); }
 .hint { color: var(--soft); font-size: 13px; line-height: 18px; }
 .sheet a { display: inline-block; min-height: 24px; line-height: 24px; }
+:is(h1, .message) + .sheet { margin-top: 20px; }
 .sheet { padding: 16px; border: 1px solid var(--line); border-radius: 10px; background: var(--raised); }
 .pairs { display: grid; grid-template-columns: minmax(72px, max-content) minmax(0, 1fr); gap: 4px 16px; }
 .pairs dt { max-width: 180px; color: var(--soft); overflow-wrap: anywhere; }

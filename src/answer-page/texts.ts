@@ -11,7 +11,7 @@ export const ENGLISH = {
   send: 'Send my answer',
   yes: 'Yes',
   no: 'No',
-  noValue: 'None',
+  noValue: 'No answer',
   optional: 'optional',
   choose: 'Choose…',
   row: '{label}, row {number}',

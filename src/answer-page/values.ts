@@ -2,9 +2,9 @@ import { offsetAt } from '../primitives/time-zones.ts'
 import {
   type BooleanField,
   type ChecksField,
-  type Choice,
+  type AnswerChoice,
   type ChoiceField,
-  type Field,
+  type AnswerField,
   type FormModel,
   type GroupField,
   MOST_OF_A_DEFAULT,
@@ -16,7 +16,7 @@ import {
 import { type AnswerPageOptions, Wording } from './texts.ts'
 
 /** One field of a form as it is sent. */
-export type FormField = readonly [name: string, value: string]
+export type SentField = readonly [name: string, value: string]
 
 /** What is wrong with an answer, and where in it. */
 export interface AnswerError {
@@ -40,7 +40,7 @@ export const MORE = 'more'
 /** The answer that a form was sent with. It is read only: whether it fits the schema is asked of the schema. */
 export function answerOf(
   model: FormModel,
-  sent: readonly FormField[],
+  sent: readonly SentField[],
   options?: AnswerPageOptions,
 ): ReadAnswer {
   const wording = new Wording(options)
@@ -54,7 +54,7 @@ export function answerOf(
 }
 
 /** The fields as which a form sends an answer. What fits no field is left out. */
-export function fieldsOf(model: FormModel, value: unknown, options?: AnswerPageOptions): FormField[] {
+export function fieldsOf(model: FormModel, value: unknown, options?: AnswerPageOptions): SentField[] {
   if (model.kind === 'json')
     return [
       [MARK, '1'],
@@ -65,14 +65,14 @@ export function fieldsOf(model: FormModel, value: unknown, options?: AnswerPageO
 }
 
 /** The fields of a form as it is first shown. */
-export function firstFields(model: FormModel, options?: AnswerPageOptions): FormField[] {
+export function firstFields(model: FormModel, options?: AnswerPageOptions): SentField[] {
   return model.kind === 'json' ? [] : fieldsOf(model, defaultOf(model.root), options)
 }
 
 /** The values of each name that was sent. */
 export type Posted = ReadonlyMap<string, readonly string[]>
 
-export function postedOf(sent: readonly FormField[]): Posted {
+export function postedOf(sent: readonly SentField[]): Posted {
   const posted = new Map<string, string[]>()
   for (const [name, value] of sent) {
     const values = posted.get(name)
@@ -88,7 +88,7 @@ export function filledRows({ fields }: RowsField, name: string, posted: Posted):
   return names.filter((row) => fields.some((field, at) => !isBlank(field, `${row}.${at}`, posted)))
 }
 
-function isBlank(field: Field, name: string, posted: Posted): boolean {
+function isBlank(field: AnswerField, name: string, posted: Posted): boolean {
   if (field.kind === 'group') return field.fields.every((one, at) => isBlank(one, `${name}.${at}`, posted))
   if (field.kind === 'rows') return filledRows(field, name, posted).length === 0
   return (posted.get(name) ?? []).every((value) => value === '')
@@ -123,7 +123,7 @@ class AnswerReader {
     this.#wording = wording
   }
 
-  read(field: Field, name: string, path: Path): unknown {
+  read(field: AnswerField, name: string, path: Path): unknown {
     if (field.kind === 'boolean' && field.isCheckbox) return this.#text(name) !== ''
     if (field.kind === 'group' && !field.isLoose && field.isRequired && !field.isNullable)
       return this.#object(field.fields, name, path)
@@ -148,7 +148,7 @@ class AnswerReader {
     }
   }
 
-  #blank(field: Field, path: Path): unknown {
+  #blank(field: AnswerField, path: Path): unknown {
     if (!field.isRequired) return ABSENT
     if (field.isNullable) return null
     if (field.kind === 'checks' || field.kind === 'rows') return []
@@ -156,7 +156,7 @@ class AnswerReader {
     return this.#failed(path, field.kind === 'choice' || field.kind === 'boolean' ? 'neededChoice' : 'needed')
   }
 
-  #object(fields: readonly Field[], name: string, path: Path): unknown {
+  #object(fields: readonly AnswerField[], name: string, path: Path): unknown {
     const entries = fields.map((field, at): [string, unknown] => [
       field.key,
       this.read(field, `${name}.${at}`, [...path, field.key]),
@@ -184,7 +184,7 @@ class AnswerReader {
     return number + 0
   }
 
-  #chosen(options: readonly Choice[], text: string, path: Path): unknown {
+  #chosen(options: readonly AnswerChoice[], text: string, path: Path): unknown {
     const choice = CHOICE.test(text) ? options[Number(text)] : undefined
     return choice === undefined ? this.#failed(path, 'notChoice') : choice.value
   }
@@ -208,7 +208,7 @@ class AnswerReader {
 }
 
 /** The choices of a boolean, in the order in which they are shown. */
-export const BOOLEANS: readonly Choice[] = [{ value: true }, { value: false }]
+export const BOOLEANS: readonly AnswerChoice[] = [{ value: true }, { value: false }]
 
 const NUMBER = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/
 const CHOICE = /^\d{1,5}$/
@@ -249,10 +249,10 @@ interface Filling {
   readonly timeZone: string
 }
 
-function filled(field: Field, { value, name, timeZone }: Filling): FormField[] {
-  const one = (text: string | undefined): FormField[] =>
+function filled(field: AnswerField, { value, name, timeZone }: Filling): SentField[] {
+  const one = (text: string | undefined): SentField[] =>
     text === undefined || text === '' ? [] : [[name, text]]
-  const inside = (fields: readonly Field[], object: unknown, around: string): FormField[] =>
+  const inside = (fields: readonly AnswerField[], object: unknown, around: string): SentField[] =>
     fields.flatMap((part, at) =>
       filled(part, { value: ownOf(object, part.key), name: `${around}.${at}`, timeZone }),
     )
@@ -296,7 +296,7 @@ function ownOf(object: unknown, key: string): unknown {
 }
 
 /** What a form begins with: the defaults of its fields, over which the default of their object goes. */
-function defaultOf(field: Field): unknown {
+function defaultOf(field: AnswerField): unknown {
   if (field.kind !== 'group')
     return typeof field.default === 'string' ? shortText(field.default) : field.default
   return defaultOfGroup(field)

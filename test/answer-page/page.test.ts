@@ -251,7 +251,7 @@ describe('the page of a question that has ended', () => {
     [{ kind: 'answered', reader: 'looks', answer: { note: 'as agreed' } }, 'The answer Note as agreed'],
     [
       { kind: 'timed-out', reader: 'looks', at },
-      'The time to answer has ended. the refund is rejected. 2:09 PM UTC (5 minutes ago)',
+      'The time to answer has ended. Without an answer: the refund is rejected. 2:09 PM UTC (5 minutes ago)',
     ],
     [{ kind: 'timed-out', reader: 'lost', at }, 'Your answer changed nothing.'],
     [

@@ -1,10 +1,10 @@
-import type { FormField } from '../../src/answer-page/values.ts'
+import type { SentField } from '../../src/answer-page/values.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
 /** The fields that a browser sends for the form of a page, if its reader changes nothing and sends it. */
-export function sentForm(page: string): FormField[] {
-  const sent: FormField[] = []
+export function sentForm(page: string): SentField[] {
+  const sent: SentField[] = []
   const controls = /<(input|select|textarea)\b((?:[^>"]|"[^"]*")*)>(?:([^]*?)<\/\1>)?/g
   const inputs = page.replace(/<input\b((?:[^>"]|"[^"]*")*)>/g, '<input$1></input>')
   for (const [, tag = '', attributes = '', inside = ''] of inputs.matchAll(controls)) {

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formOf } from '../../src/answer-page/form.ts'
 import { answerPage } from '../../src/answer-page/page.ts'
-import { answerOf, fieldsOf, firstFields, type FormField } from '../../src/answer-page/values.ts'
+import { answerOf, fieldsOf, firstFields, type SentField } from '../../src/answer-page/values.ts'
 import { asked } from './questions.ts'
 import { sentForm } from './sent-form.ts'
 
 const now = Date.parse('2026-11-27T14:14:00Z')
 
-function pageOf(schema: unknown, typed?: readonly FormField[]): string {
+function pageOf(schema: unknown, typed?: readonly SentField[]): string {
   const question = { message: 'Which?' }
   return answerPage({ question, model: formOf({ schema }), now, ...(typed && { typed }) })
 }
@@ -88,7 +88,7 @@ describe('answerOf', () => {
     ],
   ])('refuses %s, and the page says so at its field and keeps it', (_what, schema, text, message) => {
     const model = formOf({ schema: object({ one: { enum: ['x'] }, two: schema }) })
-    const typed: FormField[] = [
+    const typed: SentField[] = [
       ['form', '1'],
       ['answer.0', '0'],
       ['answer.1', text],
@@ -113,7 +113,7 @@ describe('answerOf', () => {
   it('closes rows up that were left blank, in the answer and on the page', () => {
     const item = object({ sku: { type: 'string' }, count: { type: 'integer' } })
     const model = formOf({ schema: object({ lines: { type: 'array', items: item } }) })
-    const typed: FormField[] = [
+    const typed: SentField[] = [
       ['form', '1'],
       ['answer.0.1.0', 'bolt'],
       ['answer.0.1.1', '7'],
@@ -164,7 +164,7 @@ describe('answerOf', () => {
       ['2026-12-01T00:15', '2026-11-30T23:15:00Z'],
       ['2026-03-29T03:00', '2026-03-29T01:00:00Z'],
     ] as const) {
-      const sent: FormField[] = [
+      const sent: SentField[] = [
         ['form', '1'],
         ['answer', local],
       ]
@@ -175,7 +175,7 @@ describe('answerOf', () => {
 
   it('reads JSON where there is no form', () => {
     const model = formOf({ schema: true })
-    const sent = (text: string): FormField[] => [
+    const sent = (text: string): SentField[] => [
       ['form', '1'],
       ['answer', text],
     ]

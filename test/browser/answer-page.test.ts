@@ -14,7 +14,7 @@ import {
   type DoneView,
 } from '../../src/answer-page/page.ts'
 import type { AnswerPageOptions } from '../../src/answer-page/texts.ts'
-import { answerOf, type FormField, type ReadAnswer } from '../../src/answer-page/values.ts'
+import { answerOf, type SentField, type ReadAnswer } from '../../src/answer-page/values.ts'
 import { type Browser, chromiumPath, type ConsolePage, openChromium, STEP_MS } from './chromium.ts'
 
 const TEST_MS = 300_000
@@ -91,7 +91,7 @@ const errors = [
   { path: ['lines', 0, 'count'], message: 'Please write a whole number.' },
   { path: ['wasSeen'], message: 'Please choose one.' },
 ]
-const typed: readonly FormField[] = [
+const typed: readonly SentField[] = [
   ['answer.6', 'two'],
   ['answer.13.2.0', 'bolt'],
   ['answer.13.2.1', '1.5'],
@@ -305,7 +305,7 @@ describe.skipIf(chromiumPath === undefined)('the page of a question in Chromium'
     expect(await focused()).toBe('answer.1')
     for (const key of ['Tab', 'O', 'k', 'Tab']) await page.keyboard.press(key)
     await page.keyboard.press('Enter')
-    await page.waitForURL(`${url}/refund`)
+    await page.waitForURL(`${url}/refund#form`)
     await expect.poll(() => sent.length, { timeout: STEP_MS }).toBe(1)
     expect(sent.pop()).toEqual({ kind: 'answer', value: { decision: 'reject', note: 'Ok' } })
   })
