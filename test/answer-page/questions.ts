@@ -20,9 +20,14 @@ const KEYS = [
   'constructor',
 ]
 
+/** What markup and forms treat in their own way, among all else. */
+const piece = fc.oneof(
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 }),
+  fc.constantFrom('\n', ' ', '<', '"', '&amp;', '</textarea>', '\u202e', '\t'),
+)
 const text = fc
-  .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
-  .map((given) => given.replace(/[\r\0]/g, 'x'))
+  .array(piece, { minLength: 1, maxLength: 8 })
+  .map((pieces) => pieces.join('').replace(/[\r\0]/g, 'x'))
 const line = text.map((given) => given.replace(/\n/g, ' '))
 const choices = fc.uniqueArray(fc.oneof(line, fc.integer(), fc.boolean()), { minLength: 1, maxLength: 12 })
 const date = fc
