@@ -168,7 +168,9 @@ class AnswerReader {
     // A form sends the ends of lines as those of mail.
     const text = this.#text(name).replace(/\r\n?/g, '\n')
     if (format === 'date') return isDate(text) ? text : this.#failed(path, 'notDate')
-    if (format === 'time') return TIME.test(text) ? text : this.#failed(path, 'notTime')
+    // A browser leaves out seconds that are none; a time of JSON Schema has them.
+    if (format === 'time')
+      return TIME.test(text) ? text.replace(/^..:..$/, '$&:00') : this.#failed(path, 'notTime')
     if (format !== 'date-time') return text
     return instantOf(text, this.#wording.timeZone) ?? this.#failed(path, 'notDateTime')
   }
