@@ -9,7 +9,7 @@ export interface CallCounts {
 }
 
 /** A question as its key tells it: which kind of wait, where in the flow, with which content. */
-export interface Question extends CallCounts {
+export interface StoredAsk extends CallCounts {
   readonly kind: string
   readonly place: string
   readonly content: number
@@ -46,7 +46,7 @@ export const CALLS: Readonly<Record<string, string>> = {
  */
 export function questionKey(
   policyAttempt: number,
-  { kind, place, content, continuation, index, position }: Question,
+  { kind, place, content, continuation, index, position }: StoredAsk,
   told?: string,
 ): string {
   const key = `${policyAttempt}/${kind}/${place}/${content}`
@@ -119,7 +119,7 @@ function isNamed(part: string): boolean {
 /** The question of a key made by {@link questionKey}; nothing for a name, which may have any character in it. */
 export function readQuestionKey(
   value: string | undefined,
-): (Question & { readonly policyAttempt: number }) | undefined {
+): (StoredAsk & { readonly policyAttempt: number }) | undefined {
   const [attempt, kind, place, content, order = ''] = value?.split('/') ?? []
   if (kind === undefined || isNamed(kind) || place === undefined || content === undefined) return undefined
   const [continuation = 0, index = 0, position = 0] = order.split('.').map(Number)

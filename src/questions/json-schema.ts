@@ -1,7 +1,13 @@
 import { format, type OutputUnit, Validator } from '@cfworker/json-schema'
+import type { Awaitable } from '../contract/storage.ts'
+import { type Late, late } from '../primitives/late.ts'
 import type { AnswerIssue } from '../api/question.ts'
 import { isPart, type Kind, KEYWORDS, KINDS, NAMES, type SchemaPart } from './keywords.ts'
-import { type ReadPattern, readPattern } from './pattern.ts'
+import type * as patterns from './pattern.ts'
+import type { ReadPattern } from './pattern.ts'
+
+/** What finds patterns that run away is a megabyte, and most schemas have none. */
+export const PATTERNS: Late<typeof patterns> = /* @__PURE__ */ late(() => import('./pattern.ts'))
 
 const MOST_BYTES = 64 * 1_024
 const MOST_DEPTH = 32
@@ -24,13 +30,23 @@ class TooMuch extends Error {}
  */
 export class JsonSchemaCheck {
   readonly #validator: Validator
-  readonly #patterns: ReadPattern[] = []
+  /** Of texts, in the order of their formats, and of names of members. */
+  readonly #texts: string[] = []
+  readonly #names: string[] = []
+  #patterns: readonly ReadPattern[] = []
   readonly #prepared = new Set<unknown>()
   readonly #references = new Set<string>()
   #left = Infinity
 
-  /** @throws {SchemaRefused} */
-  constructor(schema: unknown) {
+  /** Reads a schema. Throws, or rejects with, SchemaRefused. */
+  static of(schema: unknown): Awaitable<JsonSchemaCheck> {
+    const check = new JsonSchemaCheck(schema)
+    return check.#texts.length + check.#names.length === 0
+      ? check
+      : PATTERNS.use((patterns) => check.#readPatterns(patterns))
+  }
+
+  private constructor(schema: unknown) {
     const text = isPart(schema) ? JSON.stringify(schema) : undefined
     if (text === undefined) throw new SchemaRefused('the schema is no JSON Schema')
     if (new TextEncoder().encode(text).length > MOST_BYTES)
@@ -42,6 +58,20 @@ export class JsonSchemaCheck {
         throw new SchemaRefused(`"$ref" of the schema leads to no part of it: ${reference}`)
     }
     this.#validator = new Validator(root, '2020-12', false)
+  }
+
+  #readPatterns({ readPattern }: typeof patterns): this {
+    const read = (pattern: string): ReadPattern => {
+      try {
+        return readPattern(pattern)
+      } catch (error) {
+        throw new SchemaRefused(`"pattern" of the schema ${(error as Error).message}`)
+      }
+    }
+    this.#patterns = this.#texts.map(read)
+    const running = this.#names.find((name) => read(name).degree > 1)
+    if (running !== undefined) throw new SchemaRefused(`the pattern of properties ${running} can run away`)
+    return this
   }
 
   /** What is wrong with an answer; nothing if it fits. */
@@ -94,12 +124,10 @@ export class JsonSchemaCheck {
 
   #preparePatterns(schema: SchemaPart): void {
     const { pattern, patternProperties } = schema
-    for (const name of Object.keys(patternProperties ?? {})) {
-      if (read(name).degree > 1) throw new SchemaRefused(`the pattern of properties ${name} can run away`)
-    }
+    this.#names.push(...Object.keys(patternProperties ?? {}))
     if (typeof pattern === 'string') {
       delete schema['pattern']
-      schema['format'] = patternFormat(this.#patterns.push(read(pattern)) - 1)
+      schema['format'] = patternFormat(this.#texts.push(pattern) - 1)
     } else if (!FORMATS.has(schema['format'] as string)) delete schema['format']
   }
 
@@ -129,14 +157,6 @@ function patternFormat(place: number): string {
   const name = `${PATTERN}${String(place)}`
   format[name] ??= (text) => tryPattern?.(place, text) ?? true
   return name
-}
-
-function read(pattern: string): ReadPattern {
-  try {
-    return readPattern(pattern)
-  } catch (error) {
-    throw new SchemaRefused(`"pattern" of the schema ${(error as Error).message}`)
-  }
 }
 
 /** Formats that are checked; others say something to people and forms. */

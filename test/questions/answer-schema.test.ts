@@ -13,9 +13,9 @@ describe('the JSON Schema of an answer', () => {
     ['zod', z.object({ decision: z.enum(['approve', 'reject']), note: z.string().optional() })],
     ['valibot', toStandardJsonSchema(valibot)],
     ['arktype', type({ decision: "'approve' | 'reject'", 'note?': 'string' })],
-  ])('comes from %s by its own means', (_, schema) => {
+  ])('comes from %s by its own means', async (_, schema) => {
     expect(isStandardSchema(schema)).toBe(true)
-    const check = new JsonSchemaCheck(jsonSchemaOf(schema))
+    const check = await JsonSchemaCheck.of(jsonSchemaOf(schema))
     expect(check.issues({ decision: 'approve' })).toEqual([])
     expect(check.issues({ decision: 'maybe' }).map(({ path }) => path)).toEqual([['decision']])
   })

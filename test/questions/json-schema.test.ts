@@ -2,8 +2,14 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { JsonSchemaCheck, SchemaRefused } from '../../src/questions/json-schema.ts'
 
-const issuesOf = (schema: unknown, answer: unknown): readonly unknown[] =>
-  new JsonSchemaCheck(schema).issues(answer).map(({ path, message }) => [path.join('.'), message])
+async function issuesOf(schema: unknown, answer: unknown): Promise<readonly unknown[]> {
+  const check = await JsonSchemaCheck.of(schema)
+  return check.issues(answer).map(({ path, message }) => [path.join('.'), message])
+}
+
+async function read(schema: unknown): Promise<JsonSchemaCheck> {
+  return JsonSchemaCheck.of(schema)
+}
 
 describe('an answer by a JSON Schema', () => {
   const schema = z.toJSONSchema(
@@ -16,8 +22,8 @@ describe('an answer by a JSON Schema', () => {
   )
   const fits = { decision: 'approve', mail: 'ann@example.com', rows: [{ count: 1 }] }
 
-  it('fits', () => {
-    expect(issuesOf(schema, fits)).toEqual([])
+  it('fits', async () => {
+    expect(await issuesOf(schema, fits)).toEqual([])
   })
 
   it.each([
@@ -29,49 +35,50 @@ describe('an answer by a JSON Schema', () => {
     ['a member of an item', { ...fits, rows: [{ count: 1 }, { count: 0 }] }, ['rows.1.count']],
     ['a member of no schema', { ...fits, more: 1 }, ['more']],
     ['several', { ...fits, mail: 'ann', rows: [{}] }, ['mail', 'rows.0']],
-  ])('does not fit with %s, and the issue says where', (_, answer, paths) => {
-    const issues = new JsonSchemaCheck(schema).issues(JSON.parse(JSON.stringify(answer)))
+  ])('does not fit with %s, and the issue says where', async (_, answer, paths) => {
+    const issues = (await JsonSchemaCheck.of(schema)).issues(JSON.parse(JSON.stringify(answer)))
     expect(issues.map(({ path }) => path.join('.'))).toEqual(paths)
   })
 
-  it('says that a pattern refused a text, whatever its format', () => {
+  it('says that a pattern refused a text, whatever its format', async () => {
     const dated = { type: 'string', format: 'date', pattern: '^x' }
-    expect(issuesOf(dated, 'y')).toEqual([['', 'String does not match pattern.']])
-    expect(issuesOf(dated, 'x')).toEqual([])
+    expect(await issuesOf(dated, 'y')).toEqual([['', 'String does not match pattern.']])
+    expect(await issuesOf(dated, 'x')).toEqual([])
   })
 
-  it('checks the formats that it knows, and takes others as a hint to forms', () => {
-    expect(issuesOf({ format: 'date' }, '2026-02-30')).toHaveLength(1)
-    expect(issuesOf({ format: 'url' }, 'no')).toEqual([])
+  it('checks the formats that it knows, and takes others as a hint to forms', async () => {
+    expect(await issuesOf({ format: 'date' }, '2026-02-30')).toHaveLength(1)
+    expect(await issuesOf({ format: 'url' }, 'no')).toEqual([])
   })
 
-  it('follows references, also those to itself', () => {
+  it('follows references, also those to itself', async () => {
     const tree = {
       type: 'object',
       properties: { next: { $ref: '#' }, name: { $ref: '#/$defs/a~1b' } },
       $defs: { 'a/b': { type: 'string' } },
     }
-    expect(issuesOf(tree, { next: { next: { name: 1 } } })).toEqual([
+    expect(await issuesOf(tree, { next: { next: { name: 1 } } })).toEqual([
       ['next.next.name', 'Instance type "number" is invalid. Expected "string".'],
     ])
   })
 
-  it('keeps patterns of two schemas apart', () => {
-    const [first, second] = ['^a', '^b'].map((pattern) => new JsonSchemaCheck({ pattern }))
-    expect(first?.issues('a')).toEqual([])
-    expect(second?.issues('a')).toHaveLength(1)
-    expect(first?.issues('b')).toHaveLength(1)
+  it('keeps patterns of two schemas apart', async () => {
+    const first = await read({ pattern: '^a' })
+    const second = await read({ pattern: '^b' })
+    expect(first.issues('a')).toEqual([])
+    expect(second.issues('a')).toHaveLength(1)
+    expect(first.issues('b')).toHaveLength(1)
   })
 
-  it('has names of every kind', () => {
+  it('has names of every kind', async () => {
     const hostile: unknown = JSON.parse('{"__proto__":1,"a/b~c%20#é":1,"\\ud800":1}')
-    expect(issuesOf({ additionalProperties: { type: 'number' } }, hostile)).toEqual([
+    expect(await issuesOf({ additionalProperties: { type: 'number' } }, hostile)).toEqual([
       ['', 'has a name that is no text'],
     ])
     const strict = { additionalProperties: { type: 'string' } }
-    const [issue] = new JsonSchemaCheck(strict).issues(JSON.parse('{"a/b~c%20#é":1}'))
+    const [issue] = (await JsonSchemaCheck.of(strict)).issues(JSON.parse('{"a/b~c%20#é":1}'))
     expect(issue?.path).toEqual(['a/b~c%20#é'])
-    expect(new JsonSchemaCheck(strict).issues(JSON.parse('{"__proto__":1}'))).toHaveLength(1)
+    expect((await JsonSchemaCheck.of(strict)).issues(JSON.parse('{"__proto__":1}'))).toHaveLength(1)
   })
 })
 
@@ -93,8 +100,8 @@ describe('a schema is refused', () => {
     ['has an address', { $id: 'https://example.com/schema' }],
     ['is larger than 64 kB', { description: 'x'.repeat(64 * 1_024) }],
     ['is too deep', Array.from({ length: 99 }).reduce((items: unknown) => ({ items }), {})],
-  ])('that %s', (_, schema) => {
-    expect(() => new JsonSchemaCheck(schema)).toThrow(SchemaRefused)
+  ])('that %s', async (_, schema) => {
+    await expect(read(schema)).rejects.toThrow(SchemaRefused)
   })
 })
 
@@ -118,7 +125,7 @@ describe('a check ends', () => {
       `a@${'.'.repeat(3_000)}@`,
     ],
     ['a pattern that looks from each place', { pattern: '\\s+$' }, ' '.repeat(100_000) + 'x'],
-  ])('also for %s', (_, schema, answer) => {
-    expect(issuesOf(schema, answer)).toEqual([['', 'is too large to be checked']])
+  ])('also for %s', async (_, schema, answer) => {
+    expect(await issuesOf(schema, answer)).toEqual([['', 'is too large to be checked']])
   })
 })

@@ -18,7 +18,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'answer-page': ['api', 'contract', 'primitives'],
   http: ['core', 'answer-page', 'questions', 'hosted', 'api', 'contract', 'primitives'],
   console: ['http', 'core', 'answer-page', 'questions', 'api', 'contract', 'primitives'],
-  testing: ['http', 'core', 'api', 'clock', 'storage', 'contract', 'primitives'],
+  testing: ['http', 'core', 'questions', 'api', 'clock', 'storage', 'contract', 'primitives'],
   adapters: ['core', 'hosted', 'api', 'clock', 'contract', 'primitives'],
   cli: [
     'adapters',

@@ -4,14 +4,14 @@ import {
   effectKey,
   type KnownBy,
   type NamedWait,
-  type Question,
+  type StoredAsk,
   readEffect,
   readName,
   readQuestionKey,
 } from '../../contract/question-keys.ts'
 
 /** A question of an earlier execution. */
-interface Recalled extends Question {
+interface Recalled extends StoredAsk {
   readonly key: string
   readonly description: string
   /** The continuation of this execution that asked it again. */
@@ -118,7 +118,7 @@ export class Recall {
   }
 
   /** The key of this question in an earlier execution; nothing when none has asked it. */
-  find(question: Question): string | RecallMismatch | undefined {
+  find(question: StoredAsk): string | RecallMismatch | undefined {
     const { kind, place, content, continuation, index, position } = question
     const here = this.#byPlace.get(place) ?? []
     const equal = here.filter((one) => one.kind === kind && one.content === content)

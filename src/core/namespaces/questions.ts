@@ -1,3 +1,5 @@
+import type { Awaitable } from '../../contract/storage.ts'
+import { chain } from '../../primitives/awaitable.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
 import type { AnsweredBy, Answerer, AnswerIssue, Question, QuestionOptions } from '../../api/question.ts'
@@ -24,13 +26,12 @@ const ANSWERER_NAMES: OptionNames<Answerer> = { id: true, name: true, roles: tru
  *
  * @throws TypeError or RangeError for what cannot be asked; WaitpointError `ERR_NOT_SERIALIZABLE`.
  */
-export function questionJson(options: QuestionOptions & Defined<string>, values: Values): string {
+export function questionJson(options: QuestionOptions & Defined<string>, values: Values): Awaitable<string> {
   const { [DEFINED]: id } = options
   const { message, schema, data, choices, approvers, onTimeoutText } = options
   const question: Question = {
     ...(id !== undefined && { id }),
     ...(message !== undefined && { message: text(message, 'message', MOST_OF_MESSAGE) }),
-    ...(schema !== undefined && schemaMembers(schema)),
     ...(data !== undefined && { data: dataOf(data, values) }),
     ...(choices !== undefined && { choices: choicesOf(choices, schema) }),
     ...(approvers !== undefined && {
@@ -40,15 +41,16 @@ export function questionJson(options: QuestionOptions & Defined<string>, values:
       onTimeoutText: text(onTimeoutText, 'onTimeoutText', MOST_OF_TIMEOUT_TEXT),
     }),
   }
-  return JSON.stringify(question)
+  if (schema === undefined) return JSON.stringify(question)
+  return chain(schemaMembers(schema), (members) => JSON.stringify({ ...question, ...members }))
 }
 
-function schemaMembers(schema: unknown): Pick<Question, 'schema' | 'isSchemaHidden'> {
+async function schemaMembers(schema: unknown): Promise<Pick<Question, 'schema' | 'isSchemaHidden'>> {
   const isCode = isStandardSchema(schema)
   const json = isCode ? jsonSchemaOf(schema) : schema
   try {
     if (json === undefined) return { isSchemaHidden: true }
-    new JsonSchemaCheck(json)
+    await JsonSchemaCheck.of(json)
     return { schema: json as Readonly<Record<string, unknown>> }
   } catch (error) {
     if (!(error instanceof SchemaRefused)) throw error
@@ -93,7 +95,7 @@ function text(value: unknown, what: string, most: number): string {
 }
 
 /** An answer that is to be checked, and how it came. */
-export interface GivenAnswer {
+export interface OfferedAnswer {
   readonly output: unknown
   readonly by: Answerer | undefined
   /** The schema that code of this process has for the token. */
@@ -105,7 +107,7 @@ export interface GivenAnswer {
  *
  * @throws WaitpointError `ERR_NOT_APPROVER` or `ERR_OUTPUT_INVALID`.
  */
-export async function checkAnswer(record: TokenRecord, { output, by, schema }: GivenAnswer): Promise<void> {
+export async function checkAnswer(record: TokenRecord, { output, by, schema }: OfferedAnswer): Promise<void> {
   const { id, questionJson: json = '{}' } = record
   const question = JSON.parse(json) as Question
   requireApprover(id, question, by)
@@ -126,13 +128,14 @@ function requireApprover(id: string, { approvers }: Question, by: Answerer | und
   )
 }
 
-function issuesOf(
+async function issuesOf(
   { choices, schema: json }: Question,
   answer: unknown,
   schema: StandardSchemaV1 | undefined,
-): readonly AnswerIssue[] | Promise<readonly AnswerIssue[]> {
+): Promise<readonly AnswerIssue[]> {
   if (schema !== undefined) return schemaIssues(schema, answer)
-  if (choices === undefined) return json === undefined ? [] : new JsonSchemaCheck(json).issues(answer)
+  if (choices === undefined && json === undefined) return []
+  if (choices === undefined) return (await JsonSchemaCheck.of(json)).issues(answer)
   if (choices.includes(answer as string)) return []
   return [{ path: [], message: `is none of ${choices.map(show).join(', ')}` }]
 }

@@ -9,7 +9,7 @@ import {
   CALLS,
   effectKey,
   namedKey,
-  type Question,
+  type StoredAsk,
   questionKey,
 } from '../../contract/question-keys.ts'
 
@@ -29,7 +29,7 @@ export function waitKey(attempt: Attempt, { by, kind, name, content }: AskedWait
   // A call from outside of the attempt's own flow, as from a listener of another library, has no place in it.
   const place = at?.name ?? ''
   const { index, continuation, position } = at?.latest ?? NONE_BEFORE
-  const question: Question = { kind, place, content: hash, index, continuation, position }
+  const question: StoredAsk = { kind, place, content: hash, index, continuation, position }
   const recalled = attempt.recall?.find(question)
   if (typeof recalled === 'object') throw new PlaceMismatchError(attempt, { kind, name, content }, recalled)
   return {

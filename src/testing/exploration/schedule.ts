@@ -1,3 +1,4 @@
+import { PATTERNS } from '../../questions/json-schema.ts'
 import { inNextTurn, macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { losePatience } from '../../clock/patience.ts'
 import type { AnyTask } from '../../api/run.ts'
@@ -88,6 +89,8 @@ export class Schedule {
   }
 
   async #run(body: Body, sometimes: Sometimes): Promise<ScheduleReport> {
+    // Else the first schedule would wait for a disk, and the next one not.
+    await PATTERNS.use(() => undefined)
     this.#start(body, sometimes)
     let failure: ScheduleReport['failure']
     try {
