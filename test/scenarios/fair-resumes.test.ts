@@ -7,7 +7,7 @@ import { memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { impatientClock } from '../support/impatient-clock.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
-import { until } from '../support/turn.ts'
+import { microtasksUntil, until } from '../support/turn.ts'
 
 /**
  * The order in which runs with these priorities go on in one slot, if their answers come in this order while it is taken, each
@@ -221,10 +221,13 @@ describe('runs that wait for a turn of the event loop to go on', () => {
     await using engine = createEngine({ tasks, storage: memoryOfProject(), clock, concurrency: 32 })
     for (let run = 0; run < 32; run += 1) await engine.trigger(ask, null)
     await until(() => engine.stats().waiting === 32)
+    let settled = 0
+    engine.on('token', ({ status }) => (settled += status === 'COMPLETED' ? 1 : 0))
     isTurnDue = true
     const triggered = Array.from({ length: 64 }, () => engine.trigger(fresh, null))
     await Promise.resolve()
     const completed = tokens.map((token) => engine.wait.completeToken(token))
+    await microtasksUntil(() => settled === 32)
     isTurnDue = false
     await Promise.all([...triggered, ...completed])
     await until(() => begun.length === 32)

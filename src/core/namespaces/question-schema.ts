@@ -36,8 +36,9 @@ export class TokenSchemas {
     }
   }
 
+  /** A token may be anything: what it is not is refused elsewhere. */
   of(token: string | ({ readonly id: string } & Defined<StandardSchemaV1>)): StandardSchemaV1 | undefined {
-    if (typeof token === 'string') return this.#schemas.get(token)
-    return token[DEFINED] ?? this.#schemas.get(token.id)
+    const given = Object(token) as { readonly id?: string } & Defined<StandardSchemaV1>
+    return given[DEFINED] ?? this.#schemas.get(given.id ?? (token as string))
   }
 }

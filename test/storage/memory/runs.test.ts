@@ -231,7 +231,7 @@ describe('runs.park and runs.resume', () => {
       owner: BY,
       updatedAt: 3,
     })
-    expect(memory.storage.runs.park(fence(run))).toBeUndefined()
+    expect(memory.storage.runs.park(fence(run))).toMatchObject({ status: 'WAITING', parks: 1 })
     expect(memory.storage.runs.resume(fence(run))).toMatchObject({
       outcome: 'resumed',
       record: { status: 'EXECUTING', slot: true },
