@@ -1,17 +1,17 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { type ErrorCode, WaitpointError } from '../api/errors.ts'
+import { type ErrorCode, OutputInvalidError, WaitpointError } from '../api/errors.ts'
 
 interface RefusalOptions extends ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Members of the body besides `error`. */
-  readonly details?: Readonly<Record<string, string>>
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** Ends a request with an error. The message becomes the `error` of the answer. */
 export class Refusal extends Error {
   readonly status: ContentfulStatusCode
   readonly headers: Readonly<Record<string, string>>
-  readonly #details: Readonly<Record<string, string>>
+  readonly #details: Readonly<Record<string, unknown>>
 
   constructor(status: ContentfulStatusCode, message: string, options: RefusalOptions = {}) {
     const { headers = {}, details = {}, ...rest } = options
@@ -22,7 +22,7 @@ export class Refusal extends Error {
     this.#details = details
   }
 
-  get body(): Readonly<Record<string, string>> {
+  get body(): Readonly<Record<string, unknown>> {
     return { error: this.message, ...this.#details }
   }
 }
@@ -41,6 +41,10 @@ const UNPROCESSABLE: ReadonlySet<ErrorCode> = new Set([
 /** The answer to a thrown value. A fault of the engine is answered without its details. */
 export function refusalOf(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown
+  if (thrown instanceof OutputInvalidError) {
+    const { code, message, issues } = thrown
+    return new Refusal(422, message, { cause: thrown, details: { code, issues } })
+  }
   const { code, message } = thrown instanceof WaitpointError ? thrown : { code: undefined, message: '' }
   if (code !== undefined && UNPROCESSABLE.has(code))
     return new Refusal(422, message, { cause: thrown, details: { code } })
@@ -53,6 +57,8 @@ export function refusalOf(thrown: unknown): Refusal {
       return new Refusal(404, 'Task not found', { cause: thrown })
     case 'ERR_SCHEDULE_NOT_FOUND':
       return new Refusal(404, 'Schedule not found', { cause: thrown })
+    case 'ERR_NOT_APPROVER':
+      return new Refusal(403, message, { cause: thrown, details: { code } })
     case 'ERR_PAYLOAD_INVALID':
       return new Refusal(422, message, { cause: thrown })
     case 'ERR_NOT_SERIALIZABLE':

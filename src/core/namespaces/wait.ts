@@ -15,7 +15,7 @@ import { chain, isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
 import { parseDeadline, parseInstant } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
-import { answeredBy } from '../views/question.ts'
+import { completedToken } from '../views/question.ts'
 import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/token.ts'
 import type { CountTokensParams, TokenCounts } from '../../api/counts.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
@@ -560,12 +560,6 @@ function asksSomething(options: CreateTokenOptions): boolean {
 
 function isQuestion(completed: CompletedToken | TokenRecord): completed is TokenRecord {
   return completed.status === 'WAITING'
-}
-
-function completedToken(record: TokenRecord, success: boolean): CompletedToken {
-  const { status } = record
-  const by = answeredBy(record)
-  return by === undefined ? { success, status } : { success, status, by }
 }
 
 const SLEPT = { result: undefined, output: undefined }

@@ -1,5 +1,6 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import type { AnsweredBy, Question } from '../../api/question.ts'
+import type { CompletedToken } from '../../api/token.ts'
 import type { ReadValues } from '../../api/values.ts'
 
 /** Who settled a token, if that is known. */
@@ -23,4 +24,11 @@ export function questionMembers(
 function shown(questionJson: string, values: ReadValues): Question {
   const question = JSON.parse(questionJson) as Question
   return question.data === undefined ? question : { ...question, data: values.decode(question.data) }
+}
+
+/** What became of a completion of a settled token. */
+export function completedToken(record: TokenRecord, success: boolean): CompletedToken {
+  const { status } = record
+  const by = answeredBy(record)
+  return by === undefined ? { success, status } : { success, status, by }
 }

@@ -1,4 +1,4 @@
-import type { CreatedToken, RetrievedToken, Token } from '../../api/token.ts'
+import type { CompletedToken, CreatedToken, RetrievedToken, Token } from '../../api/token.ts'
 import type { Caller } from '../access/caller.ts'
 import { packetText } from '../requests/packet-text.ts'
 import { TIMED_OUT_CODE } from '../../hosted/token.ts'
@@ -8,21 +8,35 @@ export function createdTokenJson({ id, isCached, url, publicAccessToken }: Creat
   return { id, isCached, url, publicAccessToken }
 }
 
+/** Whether a request is one of the published client, which is sent no members that the hosted service has not. */
+export function isOfPublishedClient({ headers }: Request): boolean {
+  return headers.has('trigger-version')
+}
+
+/** The reader of a token: what it is shown depends on its rights, and on its kind. */
+export interface TokenReader {
+  readonly caller: Pick<Caller, 'hasSecretKey'>
+  readonly request: Request
+}
+
 /** A token in a list, without its output and error. Runs are for secret keys. */
 export function tokenJson(
   token: Token & Partial<RetrievedToken<unknown>>,
-  { hasSecretKey }: Pick<Caller, 'hasSecretKey'>,
+  { caller, request }: TokenReader,
 ): object {
-  const { output: _output, error: _error, runId, waitingRuns, ...shown } = token
+  const { output: _output, error: _error, runId, waitingRuns, question, answeredBy, ...plain } = token
+  const shown = isOfPublishedClient(request) ? plain : { ...plain, question, answeredBy }
   // `JSON.stringify` drops undefined members. The published client does not accept null for them.
-  return hasSecretKey ? { ...shown, runId, waitingRuns } : shown
+  return caller.hasSecretKey ? { ...shown, runId, waitingRuns } : shown
+}
+
+/** What became of a completion. The published client reads anything but a success as malformed. */
+export function completedJson({ success, status, by }: CompletedToken, request: Request): object {
+  return isOfPublishedClient(request) ? { success: true, status } : { success, status, by }
 }
 
 /** A token with its output as text. For a token that timed out, the output is its error. */
-export function retrievedTokenJson(
-  token: RetrievedToken<unknown>,
-  caller: Pick<Caller, 'hasSecretKey'>,
-): object {
+export function retrievedTokenJson(token: RetrievedToken<unknown>, reader: TokenReader): object {
   const { status, output, timeoutAt } = token
   const isTimedOut = status === 'TIMED_OUT'
   const value = isTimedOut
@@ -30,7 +44,7 @@ export function retrievedTokenJson(
     : output
   const { text, type } = packetText(value)
   return {
-    ...tokenJson(token, caller),
+    ...tokenJson(token, reader),
     output: text,
     outputType: type,
     outputIsError: isTimedOut,

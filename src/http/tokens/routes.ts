@@ -17,6 +17,7 @@ import {
   FLAG,
   INSTANT,
   json,
+  JSON_OBJECT,
   membersOf,
   LIST_PARAMETERS,
   arrayOf,
@@ -39,7 +40,7 @@ import { checkAnnouncedLength, readBody } from '../requests/body.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { settledBefore } from './settled-before.ts'
-import { createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
+import { completedJson, createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 import { REQUEST_NAME } from '../../hosted/headers.ts'
 import { TOKEN_MEMBERS } from '../../hosted/token.ts'
@@ -51,7 +52,7 @@ const COMPLETED = { description: 'Settled, by this request or before.', content:
 
 const TOKEN = { id: TEXT, url: TEXT, status: named('TokenStatus'), tags: arrayOf(TEXT) }
 const INSTANTS = { createdAt: INSTANT, timeoutAt: INSTANT }
-const LATER = membersOf(TOKEN_MEMBERS)
+const LATER = { ...membersOf(TOKEN_MEMBERS), question: named('Question'), answeredBy: named('AnsweredBy') }
 
 const routes: readonly Route<RouteContext>[] = [
   route(
@@ -106,11 +107,12 @@ const routes: readonly Route<RouteContext>[] = [
       answers: { 200: { description: 'A page of tokens.', content: json(pageOf(named('Token'))) } },
       refused: [400],
     },
-    ({ engine, limits }) =>
+    ({ stored, limits }) =>
       async (c, caller) => {
-        const params = readTokenQuery(c.req.raw, limits)
-        const { data, pagination } = await refusingWrongInput(() => engine.wait.listTokens(params))
-        return c.json({ data: data.map((token) => tokenJson(token, caller)), pagination })
+        const request = c.req.raw
+        const params = readTokenQuery(request, limits)
+        const { data, pagination } = await refusingWrongInput(() => stored.wait.listTokens(params))
+        return c.json({ data: data.map((token) => tokenJson(token, { caller, request })), pagination })
       },
   ),
   route(
@@ -127,7 +129,8 @@ const routes: readonly Route<RouteContext>[] = [
     ({ stored }) =>
       async (c, caller) => {
         const id = plausibleTokenId(c.req.param('id'))
-        return c.json(retrievedTokenJson(await stored.wait.retrieveToken(id), caller))
+        const token = await stored.wait.retrieveToken(id)
+        return c.json(retrievedTokenJson(token, { caller, request: c.req.raw }))
       },
   ),
   // For browsers, which hold an access token. A token's URL is for servers.
@@ -144,7 +147,7 @@ const routes: readonly Route<RouteContext>[] = [
       parameters: [ID, REPEATED],
       body: { required: true, content: json(named('CompleteToken')) },
       answers: { 200: COMPLETED },
-      refused: [404],
+      refused: [404, 422],
     },
     ({ engine, inside, gate, limits: { completeBytes }, turns }) => {
       const completed = new RepeatedRequests<CompletedToken>()
@@ -168,9 +171,7 @@ const routes: readonly Route<RouteContext>[] = [
           }
           const isRepetition = hasAnswer(caller, id, name)
           const settled = isRepetition ? undefined : await settledBefore(c.req.raw, { inside, id })
-          const { success, status } = settled ?? (await complete())
-          // The published client reads any other answer as malformed.
-          return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
+          return c.json(completedJson(settled ?? (await complete()), c.req.raw))
         },
       }
     },
@@ -198,7 +199,7 @@ const routes: readonly Route<RouteContext>[] = [
         },
       },
       answers: { 200: COMPLETED },
-      refused: [404],
+      refused: [403, 404, 422],
     },
     ({ engine, inside, gate, limits: { completeBytes }, turns }) =>
       async (c) => {
@@ -227,9 +228,21 @@ const schemas: OperationGroup['schemas'] = {
   CreateToken: {
     ...(object(
       {},
-      { timeout: DURATION, idempotencyKey: TEXT, idempotencyKeyTTL: DURATION, tags: LABELS },
+      {
+        timeout: DURATION,
+        idempotencyKey: TEXT,
+        idempotencyKeyTTL: DURATION,
+        tags: LABELS,
+        message: TEXT,
+        schema: JSON_OBJECT,
+        data: ANYTHING,
+        choices: arrayOf(TEXT),
+        approvers: arrayOf(TEXT),
+        onTimeoutText: TEXT,
+      },
     ) as object),
-    description: '`timeout` is a duration (`24h`, milliseconds) or an ISO 8601 date; `10m` by default.',
+    description:
+      '`timeout` is a duration (`24h`, milliseconds) or an ISO 8601 date; `10m` by default. `message` and the members after it make the token a question; `schema` is a JSON Schema.',
   },
   CreatedToken: object({ id: TEXT, isCached: FLAG, url: TEXT, publicAccessToken: TEXT }),
   CompleteToken: {
@@ -238,7 +251,23 @@ const schemas: OperationGroup['schemas'] = {
       'Either `output` or `data`, which is what the published client calls it: any JSON value. `{}` completes without an output.',
     not: { required: ['output', 'data'], properties: { output: ANYTHING, data: ANYTHING } },
   },
-  Completed: object({ success: FLAG, status: named('TokenStatus') }),
+  Completed: object({ success: FLAG, status: named('TokenStatus') }, { by: named('AnsweredBy') }),
+  Question: object(
+    {},
+    {
+      message: TEXT,
+      data: ANYTHING,
+      schema: JSON_OBJECT,
+      isSchemaHidden: FLAG,
+      choices: arrayOf(TEXT),
+      approvers: arrayOf(TEXT),
+      onTimeoutText: TEXT,
+    },
+  ),
+  AnsweredBy: {
+    ...(object({ via: TEXT }, { id: TEXT, name: TEXT }) as object),
+    description: 'Who answered a token, and by what way. Without an `id` it is not known.',
+  },
   Token: object({ ...TOKEN, ...INSTANTS }, LATER),
   RetrievedToken: {
     ...(object(

@@ -1,5 +1,5 @@
 import type { CompletedToken } from '../../api/token.ts'
-import type { Inside } from '../../core/inside.ts'
+import { completedToken, type Inside } from '../../core/inside.ts'
 
 /** A smaller body takes no longer to read and parse than its token takes to look up. */
 const SMALL_BYTES = 16_384
@@ -18,5 +18,5 @@ export async function settledBefore(
   const read = await inside.call(() => host.storage.tokens.get(id, host.now()))
   if (read?.record.kind !== 'MANUAL' || read.record.status === 'WAITING') return undefined
   if (read.settledNow) news.tokenSettled(read.record)
-  return { success: false, status: read.record.status }
+  return completedToken(read.record, false)
 }

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { createHandler, type Handler } from 'waitpoint/http'
+import type { Engine } from 'waitpoint'
+import { ask, completion, json, stillEngine } from '../requests.ts'
+
+const QUESTION = {
+  message: 'Refund?',
+  schema: { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean' } } },
+  data: { order: 48_213 },
+  approvers: ['ann', 'role:lead'],
+  onTimeoutText: 'The refund is rejected.',
+}
+const TOKENS = '/api/v1/waitpoints/tokens'
+const CHOICES = ['yes', 'no']
+const HOSTED = { headers: { 'trigger-version': '4.8.3' } }
+
+async function onBench(body: (bench: { engine: Engine; handler: Handler }) => Promise<void>): Promise<void> {
+  await using t = await stillEngine()
+  await body({ engine: t.engine, handler: createHandler(t.engine) })
+}
+
+async function made(handler: Handler, question: object): Promise<string> {
+  const { status, body } = await ask(handler, `POST ${TOKENS}`, { body: question })
+  expect(status).toBe(200)
+  return (body as { readonly id: string }).id
+}
+
+describe('a question over HTTP', () => {
+  it('is made, and shown by retrieve and list, and not to the published client', () =>
+    onBench(async ({ handler }) => {
+      const id = await made(handler, QUESTION)
+      const shown = async (parts: object): Promise<unknown[]> => {
+        const one = await ask(handler, `GET ${TOKENS}/${id}`, parts)
+        const list = await ask(handler, `GET ${TOKENS}`, parts)
+        return [one.body, ...(list.body as { readonly data: readonly unknown[] }).data]
+      }
+      for (const each of await shown({})) expect(each).toMatchObject({ id, question: QUESTION })
+      for (const each of await shown(HOSTED)) expect(each).not.toHaveProperty('question')
+    }))
+
+  it.each<[what: string, question: object, error: RegExp]>([
+    ['a message that is no text', { message: 7 }, /message/],
+    ['a schema that is none', { schema: 'string' }, /schema/],
+    ['a pattern that can run away', { schema: { type: 'string', pattern: '(a+)+$' } }, /schema/],
+    ['choices beside a schema', { schema: {}, choices: CHOICES }, /choices/],
+    ['a choice that is there twice', { choices: ['a', 'a'] }, /choices/],
+    ['no approvers at all', { approvers: [] }, /approvers/],
+    ['an option that there is none of', { question: 'Refund?' }, /question/],
+  ])('is refused with %s', (_what, question, error) =>
+    onBench(async ({ engine, handler }) => {
+      const { status, body } = await ask(handler, `POST ${TOKENS}`, { body: question })
+      expect([status, body]).toEqual([400, { error: expect.stringMatching(error) as string }])
+      expect((await engine.wait.listTokens()).data).toEqual([])
+    }),
+  )
+
+  it('takes no answer that does not fit, and says what is wrong where', () =>
+    onBench(async ({ engine, handler }) => {
+      const { approvers: _approvers, ...question } = QUESTION
+      const id = await made(handler, question)
+      const { url } = await engine.wait.retrieveToken(id)
+      for (const request of [completion(id, { output: { ok: 1 } }), json(url, { ok: 1 })]) {
+        const response = await handler(request)
+        expect(response.status).toBe(422)
+        expect(await response.json()).toEqual({
+          error: expect.stringContaining('does not fit') as string,
+          code: 'ERR_OUTPUT_INVALID',
+          issues: [{ path: ['ok'], message: expect.any(String) as string }],
+        })
+      }
+      expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+    }))
+
+  it('with approvers takes an answer of none, and none by its URL', () =>
+    onBench(async ({ engine, handler }) => {
+      const id = await made(handler, QUESTION)
+      const { url } = await engine.wait.retrieveToken(id)
+      for (const request of [completion(id, { output: { ok: true } }), json(url, { ok: true })]) {
+        const response = await handler(request)
+        expect([response.status, await response.json()]).toEqual([
+          403,
+          { error: expect.stringContaining('not one of its approvers') as string, code: 'ERR_NOT_APPROVER' },
+        ])
+      }
+      expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+    }))
+
+  it('tells the loser who won, and not the published client', () =>
+    onBench(async ({ engine, handler }) => {
+      const { id, url } = await engine.wait.createToken({ choices: CHOICES })
+      await engine.wait.completeToken(id, 'yes', { by: { id: 'ann' } })
+      const lost = { success: false, status: 'COMPLETED', by: { id: 'ann', via: 'call' } }
+      const large = 'no'.padEnd(20_000)
+      for (const request of [completion(id, { output: 'no' }), json(url, 'no'), json(url, large)])
+        expect(await (await handler(request)).json()).toEqual(lost)
+      const hosted = await handler(completion(id, { output: 'no' }, HOSTED.headers))
+      expect(await hosted.json()).toEqual({ success: true, status: 'COMPLETED' })
+    }))
+})
