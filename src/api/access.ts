@@ -1,3 +1,4 @@
+import type { Answerer } from './question.ts'
 import type { AnyTask, RunReference } from './run.ts'
 import type { Duration, TokenReference } from './token.ts'
 
@@ -77,6 +78,12 @@ export interface AccessTokenOptions {
    * @default none
    */
   readonly skipColumns?: readonly string[]
+  /**
+   * Who holds it: stored with the tokens that it completes. No other answerer can be named with it.
+   *
+   * @default not known
+   */
+  readonly by?: Omit<Answerer, 'via'>
 }
 
 /** The rights of an access token, and its lifetime. */

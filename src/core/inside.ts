@@ -53,6 +53,7 @@ import { PlaceMismatchError } from './waits/key.ts'
 export { outsideRuns } from './attempt/attempt.ts'
 export { passFor } from './engine.ts'
 export { completedToken } from './views/question.ts'
+export { UnknownAnswerer } from './views/unknown-answerer.ts'
 export type { EngineObserver, SeenAttempt, SeenReader, SeenWait } from './observed.ts'
 
 /** The topic of readers that follow all runs. That of a reader of one run is its id. */

@@ -9,10 +9,16 @@ import {
   show,
 } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
+import { readPerson } from './questions.ts'
 import { SKIPPABLE } from '../../hosted/skippable-columns.ts'
 
 const DEFAULT_LIFE = '15m'
-const OPTION_NAMES: OptionNames<AccessTokenOptions> = { expiresIn: true, oneTimeUse: true, skipColumns: true }
+const OPTION_NAMES: OptionNames<AccessTokenOptions> = {
+  expiresIn: true,
+  oneTimeUse: true,
+  skipColumns: true,
+  by: true,
+}
 /** The scope of each part of a grant, to which the id is added. */
 const SCOPES: Readonly<Record<Exclude<keyof AccessGrant, 'read' | 'scopes'>, string>> = {
   complete: 'write:waitpoints',
@@ -49,10 +55,16 @@ export function signAccessToken(
 }
 
 /** The restrictions as claims of the token. */
-function restrictionsOf({ oneTimeUse, skipColumns }: AccessTokenOptions): Readonly<Record<string, unknown>> {
+function restrictionsOf({
+  oneTimeUse,
+  skipColumns,
+  by,
+}: AccessTokenOptions): Readonly<Record<string, unknown>> {
   requireFlag(oneTimeUse, 'oneTimeUse')
   if (skipColumns !== undefined) requireColumns(skipColumns)
+  if (by !== undefined) readPerson(by)
   return {
+    ...(by === undefined ? {} : { by }),
     ...(oneTimeUse === true ? { otu: true } : {}),
     ...(skipColumns === undefined ? {} : { realtime: { skipColumns } }),
   }

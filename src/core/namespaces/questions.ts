@@ -10,6 +10,7 @@ import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireName, requireOptions, show } from '../../primitives/require.ts'
 import type { Values } from '../../api/values.ts'
 import { isStandardSchema, jsonSchemaOf } from '../../questions/answer-schema.ts'
+import { UnknownAnswerer } from '../views/unknown-answerer.ts'
 import { JsonSchemaCheck, SchemaRefused } from '../../questions/json-schema.ts'
 
 const MOST_OF_MESSAGE = 10_000
@@ -19,7 +20,8 @@ const MOST_CHOICES = 20
 const MOST_APPROVERS = 50
 const MOST_OF_NAME = 200
 
-const ANSWERER_NAMES: OptionNames<Answerer> = { id: true, name: true, roles: true, via: true }
+const PERSON_NAMES: OptionNames<Omit<Answerer, 'via'>> = { id: true, name: true, roles: true }
+const ANSWERER_NAMES: OptionNames<Answerer> = { ...PERSON_NAMES, via: true }
 
 /**
  * A question as it is stored with its token.
@@ -121,7 +123,7 @@ function requireApprover(id: string, { approvers }: Question, by: Answerer | und
   if (approvers === undefined) return
   const isApprover = by !== undefined && [by.id, ...(by.roles ?? [])].some((name) => approvers.includes(name))
   if (isApprover) return
-  const who = by === undefined ? 'without "by"' : `as ${show(by.id)}`
+  const who = by?.id === undefined ? 'without "by"' : `as ${show(by.id)}`
   throw new WaitpointError(
     'ERR_NOT_APPROVER',
     `Cannot complete token "${id}" ${who}: not one of its approvers`,
@@ -174,13 +176,25 @@ export async function outputBy(
 
 /** Who answers, as it is stored. @throws TypeError or RangeError for what cannot be stored. */
 export function answeredJson(by: Answerer): string {
-  requireOptions(by, 'by', ANSWERER_NAMES)
-  const { id, name, roles, via = 'call' } = by
-  if (roles !== undefined) texts(roles, 'the roles of by', { least: 0, most: MOST_APPROVERS })
-  const answered: AnsweredBy = {
-    id: text(id, 'the id of by', MOST_OF_NAME),
-    ...(name !== undefined && { name: text(name, 'the name of by', MOST_OF_NAME) }),
-    via: text(via, 'the via of by', MOST_OF_NAME),
-  }
+  if (by instanceof UnknownAnswerer) return JSON.stringify({ via: by.via })
+  const { id, name, via = 'call' } = readAnswerer(by)
+  const answered: AnsweredBy = { id, ...(name !== undefined && { name }), via }
   return JSON.stringify(answered)
+}
+
+/** @throws TypeError or RangeError for what is no answerer, or names a way, which is not for its holder to say. */
+export function readPerson(by: Omit<Answerer, 'via'>): Omit<Answerer, 'via'> {
+  requireOptions(by, 'by', PERSON_NAMES)
+  return readAnswerer(by)
+}
+
+/** @throws TypeError or RangeError for what is no answerer. */
+function readAnswerer(by: Answerer): Answerer {
+  requireOptions(by, 'by', ANSWERER_NAMES)
+  const { id, name, roles, via } = by
+  text(id, 'the id of by', MOST_OF_NAME)
+  if (name !== undefined) text(name, 'the name of by', MOST_OF_NAME)
+  if (via !== undefined) text(via, 'the via of by', MOST_OF_NAME)
+  if (roles !== undefined) texts(roles, 'the roles of by', { least: 0, most: MOST_APPROVERS })
+  return by
 }

@@ -1,4 +1,5 @@
 import { errors, jwtVerify } from 'jose'
+import type { Answerer } from '../../api/question.ts'
 import type { Inside } from '../../core/inside.ts'
 import { AUDIENCE, ISSUER } from '../../hosted/access-token.ts'
 import { readSkipColumns } from './skip-columns.ts'
@@ -15,6 +16,7 @@ interface Grant {
   readonly expiresAt?: number | undefined
   readonly isForOneUse?: boolean
   readonly skipColumns?: ReadonlySet<string>
+  readonly by?: Answerer | undefined
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -31,13 +33,16 @@ export class Caller {
   readonly onceUntil: number | undefined
   /** The columns of runs that the credential never shows. */
   readonly skipColumns: ReadonlySet<string>
+  /** Who holds the credential, if it was made for one. */
+  readonly by: Answerer | undefined
   readonly #scopes: readonly string[]
 
-  constructor(credential: string, { scopes, expiresAt, isForOneUse = false, skipColumns = NONE }: Grant) {
+  constructor(credential: string, { scopes, expiresAt, isForOneUse = false, skipColumns = NONE, by }: Grant) {
     this.credential = credential
     this.skipColumns = skipColumns
     this.expiresAt = expiresAt
     this.onceUntil = isForOneUse ? expiresAt : undefined
+    this.by = by
     this.#scopes = scopes
   }
 
@@ -108,10 +113,10 @@ async function signedGrant(jwt: string, key: string, now: number): Promise<Grant
       currentDate: new Date(now),
     })
     if (payload['pub'] !== true || !payload.sub) return undefined
-    const { scopes, otu, realtime } = payload
+    const { scopes, otu, realtime, by } = payload
     const skipColumns = readSkipColumns(realtime)
     // A restriction that cannot be read is not left out: the token proves nothing.
-    if (skipColumns === undefined) return undefined
+    if (skipColumns === undefined || (by !== undefined && !isPerson(by))) return undefined
     return {
       scopes: Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : [],
       // The expiry is required.
@@ -119,6 +124,7 @@ async function signedGrant(jwt: string, key: string, now: number): Promise<Grant
       // The published client writes `otu` into a token that may trigger a task once.
       isForOneUse: otu !== undefined && otu !== false,
       skipColumns,
+      by,
     }
   } catch (error) {
     // Its signature is right: the fault is the last one that is looked for.
@@ -126,6 +132,10 @@ async function signedGrant(jwt: string, key: string, now: number): Promise<Grant
     // A token with any other fault proves nothing.
     return undefined
   }
+}
+
+function isPerson(by: unknown): by is Answerer {
+  return typeof by === 'object' && by !== null && 'id' in by && typeof by.id === 'string'
 }
 
 /** The refusal of an access token that was good until now. */

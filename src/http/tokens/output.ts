@@ -60,18 +60,28 @@ function oneOrAll(values: readonly string[]): string | readonly string[] | undef
   return values.length === 1 ? values[0] : values
 }
 
+/** What the body of the complete endpoint says. */
+export interface Completion {
+  readonly output: unknown
+  /** Who answers, not checked yet. */
+  readonly by: unknown
+}
+
 /**
- * The output in the body of the complete endpoint: `{ "output": … }`, or `{ "data": … }` from the published client.
+ * The body of the complete endpoint: `{ "output": … }`, or `{ "data": … }` from the published client, and `by`.
  * `{}` completes the token without an output. See docs/http-api.md.
  */
-export function completionOutput(body: Uint8Array, contentType?: string): unknown {
+export function readCompletion(body: Uint8Array, contentType?: string): Completion {
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')
   const value = parseJson(decodeText(body, contentType))
   if (!value) throw new Refusal(400, 'Invalid JSON')
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw new Refusal(400, 'Validation error: the body must be an object with "output" (or "data")')
   }
-  return outputMember(value)
+  return {
+    output: outputMember(value),
+    by: Object.hasOwn(value, 'by') ? (value as Completion).by : undefined,
+  }
 }
 
 function outputMember(body: object): unknown {
@@ -80,7 +90,7 @@ function outputMember(body: object): unknown {
   if (hasOutput && hasData) {
     throw new Refusal(400, 'Validation error: give "output" or "data", not both')
   }
-  if (!hasOutput && !hasData && Object.keys(body).length > 0) {
+  if (!hasOutput && !hasData && Object.keys(body).some((name) => name !== 'by')) {
     throw new Refusal(400, 'Validation error: the body has neither "output" nor "data"')
   }
   const { output, data } = body as { readonly output?: unknown; readonly data?: unknown }

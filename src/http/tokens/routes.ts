@@ -8,7 +8,9 @@ import {
 } from '../../hosted/addresses.ts'
 import type { Caller } from '../access/caller.ts'
 import { accessTokenHeaders } from '../access/token.ts'
-import { callbackOutput, completionOutput } from './output.ts'
+import { callbackOutput, readCompletion } from './output.ts'
+import type { Answerer } from '../../api/question.ts'
+import { UnknownAnswerer } from '../../core/inside.ts'
 import { areEqualSecrets } from '../access/equal-secrets.ts'
 import {
   ACCESS_HEADERS,
@@ -30,7 +32,7 @@ import {
   type Schema,
   TEXT,
 } from '../operation.ts'
-import { readJsonObject } from '../requests/json-body.ts'
+import { readJsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
 import { ListQuery } from '../requests/list-query.ts'
@@ -46,6 +48,8 @@ import { REQUEST_NAME } from '../../hosted/headers.ts'
 import { TOKEN_MEMBERS } from '../../hosted/token.ts'
 
 const ID: Parameter = { name: 'id', in: 'path', description: 'The id of the token: `waitpoint_…`.' }
+const BY_URL = new UnknownAnswerer('url')
+const BY_HTTP = new UnknownAnswerer('http')
 const DURATION: Schema = { anyOf: [TEXT, COUNT] }
 const LABELS: Schema = { anyOf: [TEXT, arrayOf(TEXT)] }
 const COMPLETED = { description: 'Settled, by this request or before.', content: json(named('Completed')) }
@@ -162,11 +166,14 @@ const routes: readonly Route<RouteContext>[] = [
           const complete = async (): Promise<CompletedToken> => {
             const body = await readBody(c.req.raw, completeBytes)
             await turns.next()
-            const output = completionOutput(body, c.req.header('content-type'))
+            const { output, by } = readCompletion(body, c.req.header('content-type'))
+            const options = { by: answererOf(caller, by) }
             await turns.next()
             // A caller that won the completion and lost the answer gets the same answer again.
             return completed.serve(`${caller.credential} ${id}`, name, () =>
-              gate.spending(caller, () => engine.wait.completeToken(id, output)),
+              gate.spending(caller, () =>
+                refusingWrongInput(() => engine.wait.completeToken(id, output, options)),
+              ),
             )
           }
           const isRepetition = hasAnswer(caller, id, name)
@@ -218,7 +225,7 @@ const routes: readonly Route<RouteContext>[] = [
         await turns.next()
         const output = await callbackOutput(body, c.req.header('content-type'))
         await turns.next()
-        return c.json(await engine.wait.completeToken(id, output))
+        return c.json(await engine.wait.completeToken(id, output, { by: BY_URL }))
       },
   ),
 ]
@@ -246,9 +253,9 @@ const schemas: OperationGroup['schemas'] = {
   },
   CreatedToken: object({ id: TEXT, isCached: FLAG, url: TEXT, publicAccessToken: TEXT }),
   CompleteToken: {
-    ...(object({}, { output: ANYTHING, data: ANYTHING }) as object),
+    ...(object({}, { output: ANYTHING, data: ANYTHING, by: named('Answerer') }) as object),
     description:
-      'Either `output` or `data`, which is what the published client calls it: any JSON value. `{}` completes without an output.',
+      'Either `output` or `data`, which is what the published client calls it: any JSON value. `{}` completes without an output. `by` says who answers: only with a secret key.',
     not: { required: ['output', 'data'], properties: { output: ANYTHING, data: ANYTHING } },
   },
   Completed: object({ success: FLAG, status: named('TokenStatus') }, { by: named('AnsweredBy') }),
@@ -264,6 +271,7 @@ const schemas: OperationGroup['schemas'] = {
       onTimeoutText: TEXT,
     },
   ),
+  Answerer: object({ id: TEXT }, { name: TEXT, roles: arrayOf(TEXT), via: TEXT }),
   AnsweredBy: {
     ...(object({ via: TEXT }, { id: TEXT, name: TEXT }) as object),
     description: 'Who answered a token, and by what way. Without an `id` it is not known.',
@@ -281,6 +289,22 @@ const schemas: OperationGroup['schemas'] = {
 
 /** Routes for tokens: create, list, retrieve; complete through the endpoint or the token's URL. See docs/http-api.md. */
 export const TOKEN_ROUTES: RouteGroup = group(routes, (context) => context, schemas)
+
+/**
+ * Who answers. An identity that the caller could write themself would be none: a secret key says it, or the access token.
+ *
+ * @throws Refusal 400 for an access token with another one.
+ */
+function answererOf(caller: Caller, by: unknown): Answerer {
+  if (by === undefined) return caller.by === undefined ? BY_HTTP : { ...caller.by, via: 'http' }
+  if (!caller.hasSecretKey)
+    throw new Refusal(
+      400,
+      'Validation error: "by" is for secret keys; with an access token, give it to createAccessToken',
+    )
+  // The engine checks its members.
+  return { via: 'http', ...requireJsonObject(by, '"by"') } as unknown as Answerer
+}
 
 function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParams {
   const query = new ListQuery(request, ['status', 'tags', 'idempotencyKey'])

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { completionOutput } from '../../../src/http/tokens/output.ts'
+import { readCompletion } from '../../../src/http/tokens/output.ts'
 import { jsonValue } from '../../support/json-value.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-describe('completionOutput', () => {
+describe('readCompletion', () => {
   it('gives back any JSON value, under either name', () => {
     fc.assert(
       fc.property(jsonValue(), fc.constantFrom('output', 'data'), (value, name) => {
         const body = JSON.stringify({ [name]: value })
-        expect(completionOutput(bytes(body))).toEqual(JSON.parse(JSON.stringify(value)))
+        expect(readCompletion(bytes(body)).output).toEqual(JSON.parse(JSON.stringify(value)))
       }),
     )
   })
@@ -22,7 +22,7 @@ describe('completionOutput', () => {
     ['{"output":false,"note":1}', false],
     ['{"output":1,"output":2}', 2],
   ])('reads %s', (body, output) => {
-    expect(completionOutput(bytes(body))).toEqual(output)
+    expect(readCompletion(bytes(body)).output).toEqual(output)
   })
 
   it.each([
@@ -42,10 +42,10 @@ describe('completionOutput', () => {
     ['{"outpt":1}', 'neither "output" nor "data"'],
     ['{"__proto__":{"output":1}}', 'neither "output" nor "data"'],
   ])('refuses %s', (body, message) => {
-    expect(() => completionOutput(bytes(body))).toThrow(message)
+    expect(() => readCompletion(bytes(body))).toThrow(message)
   })
 
   it('refuses what is not UTF-8', () => {
-    expect(() => completionOutput(Uint8Array.of(0x22, 0xff, 0x22))).toThrow('not UTF-8')
+    expect(() => readCompletion(Uint8Array.of(0x22, 0xff, 0x22))).toThrow('not UTF-8')
   })
 })

@@ -96,4 +96,81 @@ describe('a question over HTTP', () => {
       const hosted = await handler(completion(id, { output: 'no' }, HOSTED.headers))
       expect(await hosted.json()).toEqual({ success: true, status: 'COMPLETED' })
     }))
+
+  it('takes from a secret key who answers', () =>
+    onBench(async ({ engine, handler }) => {
+      for (const [by, answeredBy] of [
+        [
+          { id: 'ann', name: 'Ann' },
+          { id: 'ann', name: 'Ann', via: 'http' },
+        ],
+        [
+          { id: 'bo', roles: ['role:lead'], via: 'slack' },
+          { id: 'bo', via: 'slack' },
+        ],
+      ]) {
+        const id = await made(handler, { choices: CHOICES, approvers: ['ann', 'role:lead'] })
+        const body: unknown = await (await handler(completion(id, { output: 'yes', by }))).json()
+        expect(body).toEqual({ success: true, status: 'COMPLETED', by: answeredBy })
+        expect((await engine.wait.retrieveToken(id)).answeredBy).toEqual(answeredBy)
+      }
+    }))
+
+  it.each([7, {}, { id: 7 }, { id: '' }, { id: 'x'.repeat(201) }, { id: 'ann', role: 'lead' }])(
+    'refuses %j as the one who answers',
+    (by) =>
+      onBench(async ({ engine, handler }) => {
+        const id = await made(handler, { choices: CHOICES })
+        expect((await handler(completion(id, { output: 'yes', by }))).status).toBe(400)
+        expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+      }),
+  )
+
+  it('takes from an access token nothing but who it was made for', () =>
+    onBench(async ({ engine, handler }) => {
+      const id = await made(handler, { choices: CHOICES, approvers: ['role:lead'] })
+      const answer = async (credential: string, body: object): Promise<unknown[]> => {
+        const asked = { credential, body: { output: 'yes', ...body } }
+        const { status, body: told } = await ask(handler, `POST ${TOKENS}/${id}/complete`, asked)
+        return [status, told]
+      }
+      const bo = { id: 'bo', name: 'Bo' }
+      const plain = engine.createAccessToken({ complete: id })
+      const other = engine.createAccessToken({ complete: id }, { by: bo })
+      const own = engine.createAccessToken({ complete: id }, { by: { ...bo, roles: ['role:lead'] } })
+      for (const credential of await Promise.all([plain, other, own])) {
+        const [status, told] = await answer(credential, { by: { id: 'ann', roles: ['role:lead'] } })
+        expect([status, told]).toEqual([400, { error: expect.stringContaining('secret keys') as string }])
+      }
+      expect((await answer(await plain, {}))[0]).toBe(403)
+      expect((await answer(await other, {}))[0]).toBe(403)
+      expect(await answer(await own, {})).toEqual([
+        200,
+        { success: true, status: 'COMPLETED', by: { ...bo, via: 'http' } },
+      ])
+    }))
+
+  it.each([{}, { id: '' }, { id: 'ann', via: 'slack' }, { id: 'ann', roles: 'lead' }])(
+    'has no access token of %j',
+    (by) =>
+      onBench(async ({ engine }) => {
+        const made = async (): Promise<string> =>
+          engine.createAccessToken({ complete: 'waitpoint_1' }, { by: by as { id: string } })
+        await expect(made()).rejects.toThrow(/Cannot|must/)
+      }),
+  )
+
+  it('knows of an answer by the URL and by HTTP the way alone', () =>
+    onBench(async ({ engine, handler }) => {
+      for (const question of [{}, { choices: CHOICES }]) {
+        const [one, two] = [
+          await engine.wait.createToken(question),
+          await engine.wait.createToken(question),
+        ] as const
+        await handler(json(one.url, 'yes'))
+        await handler(completion(two.id, { output: 'yes' }))
+        expect((await engine.wait.retrieveToken(one)).answeredBy).toEqual({ via: 'url' })
+        expect((await engine.wait.retrieveToken(two)).answeredBy).toEqual({ via: 'http' })
+      }
+    }))
 })
