@@ -1,3 +1,5 @@
+export type { AnswerPageOptions, AnswerTexts } from './answer-page/texts.ts'
+export type { RenderedQuestion, RenderQuestion } from './http/answer-pages.ts'
 export { createHandler } from './http/create-handler.ts'
 export type { Handler, HandlerOptions } from './http/create-handler.ts'
 export type { HandlerLimits, RateLimit } from './http/limits.ts'

@@ -155,6 +155,8 @@ export type {
 export type {
   CompletedToken,
   CreatedToken,
+  LinkedToken,
+  LinkingWaitNamespace,
   CreateTokenOptions,
   Duration,
   ForTokenOptions,

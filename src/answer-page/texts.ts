@@ -55,6 +55,10 @@ export const ENGLISH = {
   timedOut: 'The time to answer has ended.',
   withdrawn: 'This question was withdrawn.',
   refused: 'You cannot answer here',
+  noMessage: 'A task waits for an answer.',
+  noQuestion: 'There is no question here',
+  wrongLink: 'The address is not complete, or the question is kept no longer.',
+  notApprover: 'Others have to answer this question.',
   by: 'by {person}',
   via: 'via {via}',
 } as const

@@ -1,4 +1,4 @@
-import type { Answerer } from './question.ts'
+import type { Person } from './question.ts'
 import type { AnyTask, RunReference } from './run.ts'
 import type { Duration, TokenReference } from './token.ts'
 
@@ -83,7 +83,7 @@ export interface AccessTokenOptions {
    *
    * @default not known
    */
-  readonly by?: Omit<Answerer, 'via'>
+  readonly by?: Person
 }
 
 /** The rights of an access token, and its lifetime. */

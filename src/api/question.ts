@@ -83,6 +83,9 @@ export interface Answerer {
   readonly via?: string
 }
 
+/** A person that a link to answer, or an access token, is for. */
+export type Person = Omit<Answerer, 'via'>
+
 /** Who settled a token, as it is stored with it. */
 export interface AnsweredBy {
   /** Absent: it is not known, as for the token's URL. */

@@ -14,7 +14,7 @@ import type {
   TriggerOptions,
 } from './run.ts'
 import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
-import type { WaitNamespace } from './token.ts'
+import type { LinkingWaitNamespace } from './token.ts'
 
 /** The run, the task and the attempt, as the task sees them. */
 export interface RunContext {
@@ -53,7 +53,7 @@ export interface RunContext {
 
 /** The engine's namespaces. */
 export interface Namespaces {
-  readonly wait: WaitNamespace
+  readonly wait: LinkingWaitNamespace
   readonly metadata: MetadataNamespace
   readonly runs: TaskRunsNamespace
   readonly tasks: TasksNamespace

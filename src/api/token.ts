@@ -4,7 +4,7 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import type { WaitpointTimeoutError } from './errors.ts'
 import type { Storage } from '../contract/storage.ts'
 import { WaitpointError } from './errors.ts'
-import type { AnsweredBy, Answerer, Question, QuestionOptions } from './question.ts'
+import type { AnsweredBy, Answerer, Person, Question, QuestionOptions } from './question.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { TagFilter } from './tag-filter.ts'
 
@@ -91,6 +91,14 @@ export interface CreatedToken {
   readonly url: string
   /** Completes this token, and nothing else, over HTTP. Computed when first read. */
   readonly publicAccessToken: string
+}
+
+/** A token as the `wait.createToken` of an engine answers it: with links to a page for people. */
+export interface LinkedToken extends CreatedToken {
+  /** The address of a page on which a person answers, for a mail (docs/ask-a-person.md). Afterwards it shows the outcome. */
+  readonly link: string
+  /** The link for one person: an answer by it is theirs. Throws a TypeError for a person without an id. */
+  linkFor(person: Person): string
 }
 
 /** A token of a question with a schema, as `wait.createToken` answers it (docs/ask-a-person.md). */
@@ -401,8 +409,14 @@ export interface WaitNamespace {
   until(options: WaitUntilOptions): Promise<void>
 }
 
+/** Tokens and waits of an engine in this process, as its runs see them. */
+export interface LinkingWaitNamespace extends WaitNamespace {
+  createToken<Output>(options: CreateTypedTokenOptions<Output>): Promise<LinkedToken & TypedToken<Output>>
+  createToken(options?: CreateTokenOptions): Promise<LinkedToken>
+}
+
 /** Tokens and waits, as an engine in this process has them. */
-export interface EngineWaitNamespace extends WaitNamespace {
+export interface EngineWaitNamespace extends LinkingWaitNamespace {
   /**
    * How many tokens there are of each status. Of each status up to 10,000 tokens are looked at (`atMost`): a count is exact
    * unless it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/options.md.

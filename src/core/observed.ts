@@ -3,7 +3,7 @@ import { itemsOf } from '../primitives/few.ts'
 import type { BatchHandle, BatchItem, RunHandle, TriggerOptions } from '../api/run.ts'
 import type {
   CompletedToken,
-  CreatedToken,
+  LinkedToken,
   CreateTokenOptions,
   TokenReference,
   TransactionOptions,
@@ -157,7 +157,7 @@ class ObservedEffects extends OnceEffects {
 class ObservedWait extends EngineWait {
   readonly #observer = creating
 
-  override createToken(options?: CreateTokenOptions): Promise<CreatedToken> {
+  override createToken(options?: CreateTokenOptions): Promise<LinkedToken> {
     return made(this.#observer, ['createToken', options], () => super.createToken(options))
   }
 

@@ -2,6 +2,8 @@ import { Hono } from 'hono'
 import type { Engine } from '../core/engine.ts'
 import { inside, outsideRuns } from '../core/inside.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
+import type { AnswerPageOptions } from '../answer-page/texts.ts'
+import { AnswerPages, type RenderQuestion } from './answer-pages.ts'
 import { BatchStore } from './batches/store.ts'
 import { Gate } from './access/gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
@@ -24,6 +26,18 @@ export interface HandlerOptions {
    * @default see HandlerLimits
    */
   readonly limits?: HandlerLimits
+  /**
+   * The texts, language, time zone and brand of the pages on which people answer tokens (docs/ask-a-person.md).
+   *
+   * @default English, in UTC
+   */
+  readonly answerPage?: AnswerPageOptions
+  /**
+   * Makes the whole HTML page instead, whenever a link to answer is opened or used.
+   *
+   * @default the page of this package
+   */
+  readonly renderQuestion?: RenderQuestion
 }
 
 /**
@@ -39,7 +53,12 @@ export interface Handler {
 /** In one turn, each of so many readers gets a text of some 32 KiB. */
 const AT_ONCE = 8
 
-const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
+const NAMES: OptionNames<HandlerOptions> = {
+  basePath: true,
+  limits: true,
+  answerPage: true,
+  renderQuestion: true,
+}
 
 /**
  * Creates a handler that serves an engine over HTTP, in any runtime with `Request` and `Response`. Routes are listed in
@@ -80,12 +99,13 @@ export function createAnswer(
 
   const app = new Hono()
   const gate = new Gate(door, limits)
+  const pages = new AnswerPages(host, options)
   const batches = new BatchStore(door)
   const turns = door.turns(AT_ONCE)
   const stored = door.stored ?? engine
   app.route(
     readBasePath(options.basePath),
-    createRoutes({ engine, stored, inside: door, gate, limits, batches, turns }),
+    createRoutes({ engine, stored, inside: door, gate, limits, batches, turns, pages }),
   )
   app.notFound(() => {
     throw new Refusal(404, 'Not found')

@@ -1,5 +1,6 @@
 import type { Engine } from '../core/engine.ts'
 import type { Inside, Turns } from '../core/inside.ts'
+import type { AnswerPages } from './answer-pages.ts'
 import type { BatchStore } from './batches/store.ts'
 import type { Gate } from './access/gate.ts'
 import type { Limits } from './limits.ts'
@@ -14,4 +15,5 @@ export interface RouteContext {
   readonly limits: Limits
   readonly batches: BatchStore
   readonly turns: Turns
+  readonly pages: AnswerPages
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { ACCESS_ROUTES } from './access-routes.ts'
+import { ANSWER_ROUTES } from './answer-routes.ts'
 import { PROBE_ROUTES } from './probes/routes.ts'
 import { QUEUE_ROUTES } from './queues/routes.ts'
 import { addRoutes, type RouteGroup } from './route.ts'
@@ -14,6 +15,7 @@ import { TOKEN_ROUTES } from './tokens/routes.ts'
 /** Every route of the handler. */
 export const GROUPS: readonly RouteGroup[] = [
   TOKEN_ROUTES,
+  ANSWER_ROUTES,
   TRIGGER_ROUTES,
   RUN_ROUTES,
   SHAPE_ROUTES,

@@ -58,6 +58,8 @@ const NAMES: OptionNames<ServeOptions> = {
   hostname: true,
   basePath: true,
   limits: true,
+  answerPage: true,
+  renderQuestion: true,
   console: true,
 }
 

@@ -286,7 +286,7 @@ async function carryOut(program: readonly Operation[], names: Namespaces, t: Tes
 }
 
 /**
- * Removes ids, the values computed from them, stacks, and the way that an answer came, which differs. An engine may use up an id for a run that it then refuses, and
+ * Removes ids, the values computed from them, stacks, the way that an answer came, and what a client has not. An engine may use up an id for a run that it then refuses, and
  * the stack of an error depends on the order of turns.
  */
 function named(value: unknown, ids: readonly string[]): unknown {
@@ -300,7 +300,7 @@ function named(value: unknown, ids: readonly string[]): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
   const message = value instanceof Error ? { message: value.message } : {}
   const members = Object.entries({ ...value, ...message }).filter(
-    ([name]) => name !== 'stack' && name !== 'answeredBy',
+    ([name]) => !['stack', 'answeredBy', 'link'].includes(name),
   )
   return Object.fromEntries(members.map(([name, inner]) => [name, named(inner, ids)]))
 }

@@ -67,7 +67,7 @@ const USELESS: readonly Credential[] = ['none', 'wrong key', 'expired', 'forged'
 /** One route, who may ask it, and a request that does something there. */
 export interface RouteRow {
   readonly route: string
-  /** `$token`, `$hash`, `$run`, `$delayed`, `$packet`, `$key`, `$batch`, `$schedule` and `$inactive` stand for what the world has. */
+  /** `$token`, `$hash`, `$proof`, `$run`, `$delayed`, `$packet`, `$key`, `$batch`, `$schedule` and `$inactive` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
   /** Besides the secret keys; `address`: any caller that has the address, be it secret or not. */
@@ -82,6 +82,7 @@ const REQUESTS: Readonly<Record<string, Partial<Pick<RouteRow, 'path' | 'body' |
   listTokens: { path: '/api/v1/waitpoints/tokens?page[size]=2' },
   completeToken: { body: { output: 1 }, changes: true },
   completeTokenByUrl: { body: 1, changes: true },
+  answerQuestion: { body: { form: '1' } },
   triggerTask: {
     body: { payload: '{"json":1}', options: { payloadType: 'application/super+json', tags: ['new'] } },
     changes: true,
@@ -124,6 +125,8 @@ const REQUESTS: Readonly<Record<string, Partial<Pick<RouteRow, 'path' | 'body' |
 /** What stands in a path for one of its parts, by the part and what is before it. */
 const PARTS: Readonly<Record<string, string>> = {
   'tokens/:id': '$token',
+  'answer/:id': '$token',
+  ':proof': '$proof',
   ':hash': '$hash',
   'runs/:id': '$run',
   'runs/:run': '$run',
@@ -242,6 +245,7 @@ export async function makeWorld(limits: HandlerLimits = LIMITS, clock?: TestCloc
     inactive,
     token: token.id,
     hash: hashOf(token),
+    proof: token.link.slice(-43),
     run: run.id,
     delayed: delayed.id,
     packet,

@@ -3,6 +3,7 @@ import { inside } from '../../src/core/inside.ts'
 import { BatchStore } from '../../src/http/batches/store.ts'
 import { Gate } from '../../src/http/access/gate.ts'
 import { readLimits } from '../../src/http/limits.ts'
+import { AnswerPages } from '../../src/http/answer-pages.ts'
 import { createRoutes } from '../../src/http/routes.ts'
 import { ask, stillEngine } from './requests.ts'
 import {
@@ -52,7 +53,8 @@ describe('createRoutes', () => {
     const [gate, batches] = [new Gate(door, limits), new BatchStore(door)]
     const turns = door.turns(256)
     const { engine } = t
-    const app = createRoutes({ engine, stored: engine, inside: door, limits, gate, batches, turns })
+    const pages = new AnswerPages(door.host, {})
+    const app = createRoutes({ engine, stored: engine, inside: door, limits, gate, batches, turns, pages })
     const routes = app.routes.flatMap(({ method, path }) => (method === 'ALL' ? [] : [`${method} ${path}`]))
     const isPreflight = (route: string): boolean => route.startsWith('OPTIONS ')
     const answered = routes.filter((route) => !isPreflight(route))

@@ -1,6 +1,7 @@
 import {
   createEngine,
   type CreatedToken,
+  type LinkedToken,
   type CursorPage,
   idempotencyKeys,
   once,
@@ -70,8 +71,8 @@ export async function listening(token: CreatedToken): Promise<void> {
 
 export async function creating(): Promise<void> {
   const token = await wait.createToken({ timeout: '24h', tags: ['review'], idempotencyKey: 'k' })
-  exactly<CreatedToken>()(token)
-  holds<Equal<keyof typeof token, 'id' | 'isCached' | 'url' | 'publicAccessToken'>>()
+  exactly<LinkedToken>()(token)
+  holds<Equal<keyof typeof token, 'id' | 'isCached' | 'url' | 'publicAccessToken' | 'link' | 'linkFor'>>()
   await wait.createToken({ timeout: new Date(0) })
   await wait.createToken({ timeout: 1_000, idempotencyKeyTTL: 5 })
   // @ts-expect-error A timeout is no boolean.

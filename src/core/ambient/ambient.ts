@@ -27,13 +27,13 @@ import { CALLER } from '../../api/run-place.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
 import { EngineQueue } from '../namespaces/queue-handle.ts'
 import type { Namespaces } from '../../api/task.ts'
-import type { CreateTokenOptions, TokenReference, WaitNamespace } from '../../api/token.ts'
+import type { CreateTokenOptions, TokenReference, LinkingWaitNamespace } from '../../api/token.ts'
 
 /**
  * Tokens and waits of the engine of the current run, or of the default engine; see docs/waitpoints.md. As in all of
  * the module's namespaces, functions that answer a promise reject with `ERR_NO_ENGINE` where there is neither, the others throw it.
  */
-export const wait: WaitNamespace = /* @__PURE__ */ withStored(waitOf)
+export const wait: LinkingWaitNamespace = /* @__PURE__ */ withStored(waitOf)
 
 /** Metadata of the current run, and its streams; see docs/streams.md. */
 export const metadata: MetadataNamespace = /* @__PURE__ */ metadataOf(findEngine)
@@ -105,7 +105,7 @@ function withStored<Namespace extends object>(make: (find: FindEngine) => Namesp
   return Object.defineProperty(make(findEngine), STORED, { value: make(findStored) })
 }
 
-function waitOf(find: FindEngine): WaitNamespace {
+function waitOf(find: FindEngine): LinkingWaitNamespace {
   return {
     createToken: (options?: CreateTokenOptions) =>
       askEngine((engine) => engine.wait.createToken(options), find),

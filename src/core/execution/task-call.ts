@@ -30,7 +30,7 @@ import {
 } from '../../api/run-place.ts'
 import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
-import type { WaitNamespace } from '../../api/token.ts'
+import type { LinkingWaitNamespace } from '../../api/token.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
 import { validatePayload } from '../../api/task-definition.ts'
@@ -317,7 +317,7 @@ export class AttemptTools implements RunTools, HasRunPlace {
     return loggerOf((entry) => this.#attempt.kernel.logs.write(entry, this.#attempt))
   }
 
-  get wait(): WaitNamespace {
+  get wait(): LinkingWaitNamespace {
     return this.#attempt.kernel.tools.wait
   }
 

@@ -1,6 +1,7 @@
 import { AUDIENCE, ISSUER, PUBLIC_CLAIMS } from '../../hosted/access-token.ts'
 import { hmacSha256 } from '../../primitives/digest.ts'
 import type { SignedGrant } from '../../api/access.ts'
+import type { Person } from '../../api/question.ts'
 import type { Host } from './host.ts'
 
 const DAY_MS = 86_400_000
@@ -46,15 +47,29 @@ export class Credentials {
     }
   }
 
+  get #base(): string {
+    return this.baseUrl ?? 'http://waitpoint.invalid'
+  }
+
   /** The callback address of a token (docs/http-api.md): its holder may complete the token. */
   tokenUrl(id: string): string {
-    const base = this.baseUrl ?? 'http://waitpoint.invalid'
-    return `${base}/api/v1/waitpoints/tokens/${id}/callback/${this.tokenHash(id)}`
+    return `${this.#base}/api/v1/waitpoints/tokens/${id}/callback/${this.tokenHash(id)}`
   }
 
   /** Proves that a callback address was given out by an engine on this storage. */
   tokenHash(id: string): string {
     return hmacSha256(this.#host.urlSecret, internalId(id), 'hex')
+  }
+
+  /** The address of the page on which a token is answered, by one person or by any reader (docs/ask-a-person.md). */
+  answerLink(id: string, person?: Person): string {
+    const named = person === undefined ? '' : `${encode(person)}.`
+    return `${this.#base}/answer/${id}/${named}${this.linkProof(id, named)}`
+  }
+
+  /** Proves that a link was given out, for this token and this person. It is no proof of a callback address, nor the reverse. */
+  linkProof(id: string, named: string): string {
+    return hmacSha256(this.#host.urlSecret, `answer ${id} ${named}`, 'base64url')
   }
 
   /** The keys that public access tokens are checked with; the first one signs them. */

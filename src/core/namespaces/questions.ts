@@ -2,7 +2,14 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
-import type { AnsweredBy, Answerer, AnswerIssue, Question, QuestionOptions } from '../../api/question.ts'
+import type {
+  AnsweredBy,
+  Answerer,
+  AnswerIssue,
+  Person,
+  Question,
+  QuestionOptions,
+} from '../../api/question.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { DEFINED, type Defined, definedSchema } from './question-schema.ts'
@@ -20,7 +27,7 @@ const MOST_CHOICES = 20
 const MOST_APPROVERS = 50
 const MOST_OF_NAME = 200
 
-const PERSON_NAMES: OptionNames<Omit<Answerer, 'via'>> = { id: true, name: true, roles: true }
+const PERSON_NAMES: OptionNames<Person> = { id: true, name: true, roles: true }
 const ANSWERER_NAMES: OptionNames<Answerer> = { ...PERSON_NAMES, via: true }
 
 /**
@@ -183,7 +190,7 @@ export function answeredJson(by: Answerer): string {
 }
 
 /** @throws TypeError or RangeError for what is no answerer, or names a way, which is not for its holder to say. */
-export function readPerson(by: Omit<Answerer, 'via'>): Omit<Answerer, 'via'> {
+export function readPerson(by: Person): Person {
   requireOptions(by, 'by', PERSON_NAMES)
   return readAnswerer(by)
 }

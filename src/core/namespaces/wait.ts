@@ -34,7 +34,7 @@ import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
 import type {
   CompletedToken,
   CompleteTokenOptions,
-  CreatedToken,
+  LinkedToken,
   CreateTokenOptions,
   Duration,
   ForTokenOptions,
@@ -131,11 +131,11 @@ export class EngineWait implements EngineWaitNamespace {
     this.#readToken = (record) => tokenSettlement(record, values)
   }
 
-  createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
+  createToken(options: CreateTokenOptions = {}): Promise<LinkedToken> {
     return this.#kernel.call((scope) => this.#createToken(scope, options))
   }
 
-  #createToken(scope: Attempt | undefined, options: CreateTokenOptions): Awaitable<CreatedToken> {
+  #createToken(scope: Attempt | undefined, options: CreateTokenOptions): Awaitable<LinkedToken> {
     requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
     const { timeout = DEFAULT_TIMEOUT_MS } = options
     const now = this.#kernel.host.now()
@@ -154,7 +154,7 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   /** Makes a question: a token that knows what it asks. */
-  async #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Promise<CreatedToken> {
+  async #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Promise<LinkedToken> {
     const questionJson = await QUESTIONS.use((questions) => questions.questionJson(options, this.#values))
     const inserted = this.#asked({ ...token, questionJson }, past)
     const created = await this.#createdLater(token.scope, Promise.resolve(inserted), isKeyed)
@@ -167,12 +167,12 @@ export class EngineWait implements EngineWaitNamespace {
     scope: Attempt | undefined,
     inserted: Promise<Inserted<TokenRecord>>,
     isKeyed: boolean,
-  ): Promise<CreatedToken> {
+  ): Promise<LinkedToken> {
     const answer = scope === undefined ? inserted : scope.inTurn(inserted, madeAt)
     return answer.then((made) => this.#created(made, isKeyed))
   }
 
-  #created({ record, isCached }: Inserted<TokenRecord>, isKeyed: boolean): CreatedToken {
+  #created({ record, isCached }: Inserted<TokenRecord>, isKeyed: boolean): LinkedToken {
     return new CreatedTokenView(record, isKeyed && isCached, this.#kernel.credentials)
   }
 

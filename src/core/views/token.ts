@@ -4,8 +4,10 @@ import type { Credentials } from '../host/credentials.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
 import { isUserKey } from '../../contract/key-scopes.ts'
 import { fromJson } from '../../api/serialize.ts'
+import type { Person } from '../../api/question.ts'
 import type { ReadValues, Values } from '../../api/values.ts'
-import type { RetrievedToken, Token, WaitResult, CreatedToken } from '../../api/token.ts'
+import type { RetrievedToken, Token, WaitResult, LinkedToken } from '../../api/token.ts'
+import { requireName, requireOptions } from '../../primitives/require.ts'
 import { withoutStack } from '../../primitives/without-stack.ts'
 import { answeredBy, questionMembers } from './question.ts'
 import type { Settlement } from '../attempt/attempt.ts'
@@ -67,6 +69,7 @@ function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError
 
 let urlProperty: PropertyDescriptor
 let accessTokenProperty: PropertyDescriptor
+let linkProperty: PropertyDescriptor
 
 /**
  * The answer of `createToken`: address and access token are computed when first read.
@@ -75,11 +78,12 @@ let accessTokenProperty: PropertyDescriptor
  * lists or prints it; but they are the same two functions for all, which is half the time and memory of two closures. A class that names
  * itself would print with an underscore, which bundlers put in front of its name.
  */
-export class CreatedTokenView implements CreatedToken {
+export class CreatedTokenView implements LinkedToken {
   readonly id: string
   readonly isCached: boolean
   declare readonly url: string
   declare readonly publicAccessToken: string
+  declare readonly link: string
   readonly #record: TokenRecord
   readonly #credentials: Credentials
   #url: string | undefined
@@ -92,6 +96,13 @@ export class CreatedTokenView implements CreatedToken {
     this.#credentials = credentials
     Object.defineProperty(this, 'url', urlProperty)
     Object.defineProperty(this, 'publicAccessToken', accessTokenProperty)
+    Object.defineProperty(this, 'link', linkProperty)
+  }
+
+  linkFor(person: Person): string {
+    requireOptions(person, 'the person of a link', { id: true, name: true, roles: true })
+    requireName(person.id, 'the id of a person')
+    return this.#credentials.answerLink(this.id, person)
   }
 
   static {
@@ -99,6 +110,12 @@ export class CreatedTokenView implements CreatedToken {
       enumerable: true,
       get(this: CreatedTokenView) {
         return (this.#url ??= this.#credentials.tokenUrl(this.id))
+      },
+    }
+    linkProperty = {
+      enumerable: true,
+      get(this: CreatedTokenView) {
+        return this.#credentials.answerLink(this.id)
       },
     }
     accessTokenProperty = {

@@ -47,7 +47,7 @@ export class Gate {
    * addresses are counted, because invented ones would fill the memory.
    */
   async enterBy(request: Request, credential: string, proves: () => void): Promise<void> {
-    await this.#inside.open()
+    await this.#inside.open(isReading(request))
     proves()
     this.#rate?.count(credential)
     this.#countBody(request, credential)

@@ -1,11 +1,13 @@
-import type { CompletedToken, CreatedToken, RetrievedToken, Token } from '../../api/token.ts'
+import type { CompletedToken, LinkedToken, RetrievedToken, Token } from '../../api/token.ts'
 import type { Caller } from '../access/caller.ts'
 import { packetText } from '../requests/packet-text.ts'
 import { TIMED_OUT_CODE } from '../../hosted/token.ts'
 
 /** A token, as its creation answers it. */
-export function createdTokenJson({ id, isCached, url, publicAccessToken }: CreatedToken): object {
-  return { id, isCached, url, publicAccessToken }
+export function createdTokenJson(token: LinkedToken, request: Request): object {
+  const { id, isCached, url, publicAccessToken } = token
+  const plain = { id, isCached, url, publicAccessToken }
+  return isOfPublishedClient(request) ? plain : { ...plain, link: token.link }
 }
 
 /** Whether a request is one of the published client, which is sent no members that the hosted service has not. */

@@ -1,5 +1,5 @@
 import type { TokenStatus } from '../../contract/records.ts'
-import type { CompletedToken, CreatedToken, ListTokensParams } from '../../api/token.ts'
+import type { CompletedToken, LinkedToken, ListTokensParams } from '../../api/token.ts'
 import {
   COMPLETE_TOKEN_ADDRESS,
   CREATE_TOKEN_ADDRESS,
@@ -76,14 +76,14 @@ const routes: readonly Route<RouteContext>[] = [
       refused: [422],
     },
     ({ engine, limits }) => {
-      const created = new RepeatedRequests<CreatedToken>()
+      const created = new RepeatedRequests<LinkedToken>()
       return async (c, caller) => {
         const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
         checkLabels(body, limits, 'Waitpoints')
         const token = await created.serve(caller.credential, c.req.header(REQUEST_NAME), () =>
           refusingWrongInput(() => engine.wait.createToken(body)),
         )
-        return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
+        return c.json(createdTokenJson(token, c.req.raw), 200, accessTokenHeaders(token.publicAccessToken))
       }
     },
   ),
@@ -251,7 +251,7 @@ const schemas: OperationGroup['schemas'] = {
     description:
       '`timeout` is a duration (`24h`, milliseconds) or an ISO 8601 date; `10m` by default. `message` and the members after it make the token a question; `schema` is a JSON Schema.',
   },
-  CreatedToken: object({ id: TEXT, isCached: FLAG, url: TEXT, publicAccessToken: TEXT }),
+  CreatedToken: object({ id: TEXT, isCached: FLAG, url: TEXT, publicAccessToken: TEXT }, { link: TEXT }),
   CompleteToken: {
     ...(object({}, { output: ANYTHING, data: ANYTHING, by: named('Answerer') }) as object),
     description:

@@ -37,18 +37,19 @@ describe('the address and the access token of a token', () => {
   it('are enumerable: they survive a spread and JSON', async () => {
     await using t = await createTestEngine()
     const token = await t.engine.wait.createToken()
-    const { url, publicAccessToken } = token
+    const { url, publicAccessToken, link } = token
     expect(url).toMatch(
       /^http:\/\/waitpoint\.invalid\/api\/v1\/waitpoints\/tokens\/waitpoint_\w+\/callback\/[0-9a-f]{64}$/,
     )
-    expect({ ...token }).toEqual({ id: token.id, isCached: false, url, publicAccessToken })
+    expect({ ...token }).toEqual({ id: token.id, isCached: false, url, publicAccessToken, link })
     expect(JSON.parse(JSON.stringify(token))).toEqual({
       id: token.id,
       isCached: false,
       url,
       publicAccessToken,
+      link,
     })
-    expect(Object.keys(token)).toEqual(expect.arrayContaining(['url', 'publicAccessToken']))
+    expect(Object.keys(token)).toEqual(expect.arrayContaining(['url', 'publicAccessToken', 'link']))
     expect({ ...(await t.engine.wait.retrieveToken(token)) }).toMatchObject({ url })
   })
 
@@ -77,7 +78,7 @@ describe('the address and the access token of a token', () => {
     await clock.advance('10m')
     await using second = await createTestEngine(settings)
     const again = await second.engine.wait.createToken(options)
-    expect({ ...again }).toEqual({ id: token.id, isCached: true, url, publicAccessToken })
+    expect({ ...again }).toEqual({ id: token.id, isCached: true, url, publicAccessToken, link: again.link })
   })
 
   it('differ between storages, as their secrets do', async () => {

@@ -541,7 +541,8 @@ describe('creating a token', () => {
       expect(token).toMatchObject({ url, tags: ['a', 'b'], idempotencyKey: 'k' })
       expect(token.timeoutAt.getTime() - token.createdAt.getTime()).toBe(7_200_000)
       const jwt = created.headers.get('x-trigger-jwt') ?? ''
-      expect(created.body).toEqual({ id, url, isCached: false, publicAccessToken: jwt })
+      const link = expect.stringContaining(`/answer/${id}/`) as string
+      expect(created.body).toEqual({ id, url, link, isCached: false, publicAccessToken: jwt })
       expect(JSON.parse(created.headers.get('x-trigger-jwt-claims') ?? '')).toEqual({
         sub: 'waitpoint',
         pub: true,
