@@ -45,6 +45,8 @@ export interface Operation {
   readonly summary: string
   readonly description?: string
   readonly allowed: Allowed
+  /** What is said to other methods of its path, besides that they are not allowed. */
+  readonly otherMethods?: string
   /** The access token may also be in the query, as `access_token`. */
   readonly mayHaveTokenInUrl?: boolean
   /** Browsers show the answers to pages of every origin. */

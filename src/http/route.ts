@@ -97,8 +97,9 @@ function addPath(app: Hono, path: string, { served, context }: PathRoutes): void
       // A router asks GET for the answer to HEAD.
       head !== undefined && c.req.raw.method === 'HEAD' ? head(c) : answer(c),
     )
+  const told = served.find(({ otherMethods }) => otherMethods)?.otherMethods ?? 'Method not allowed'
   app.all(path, () => {
-    throw new Refusal(405, 'Method not allowed', { headers: { allow: methods.join(', ') } })
+    throw new Refusal(405, told, { headers: { allow: methods.join(', ') } })
   })
 }
 

@@ -189,6 +189,7 @@ const routes: readonly Route<RouteContext>[] = [
       id: 'completeTokenByUrl',
       tag: 'Tokens',
       summary: 'Complete a token by its URL',
+      otherMethods: 'Method not allowed: a POST to this address completes the token (docs/waitpoints.md)',
       description:
         'The address is `token.url`. The body is the output: JSON as it is; form fields as an object; other text as a string; no body as `{}`.',
       allowed: 'address',

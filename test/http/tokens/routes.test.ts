@@ -17,6 +17,7 @@ import {
   stillEngine,
 } from '../requests.ts'
 
+const BY_POST = 'Method not allowed: a POST to this address completes the token (docs/waitpoints.md)'
 const UNKNOWN = 'waitpoint_00000000000000000000000000'
 
 async function answerOf(response: Promise<Response>): Promise<[status: number, body: unknown]> {
@@ -824,8 +825,14 @@ describe('methods', () => {
         const headers = { authorization: `Bearer ${SECRET}` }
         const response = await handler(request(target, { method, headers }))
         expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
-        const error = '{"error":"Method not allowed"}'
-        expect(await response.text()).toBe(method === 'HEAD' ? '' : error)
+        const told = await response.text()
+        if (method === 'HEAD') expect(told).toBe('')
+        else
+          expect(JSON.parse(told)).toEqual({
+            error: target === url ? BY_POST : 'Method not allowed',
+          })
+        // It is a page for machines, and leads to nothing that can do more.
+        expect(told).not.toContain('/answer/')
       }
       expect(await stateOf(engine, id)).toBe('WAITING')
     }),
