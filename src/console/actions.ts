@@ -1,3 +1,9 @@
+import { answerOf, type AnswerError, type SentField } from '../answer-page/values.ts'
+import { OutputInvalidError, WaitpointError } from '../api/errors.ts'
+import type { Question } from '../api/question.ts'
+import { questionOf, UnknownAnswerer } from '../core/inside.ts'
+import { modelOf } from '../http/answer-pages.ts'
+import { storedToken } from './records.ts'
 import type { QueueHandle } from '../api/queue.ts'
 import { MOST_QUEUE_LIMIT } from '../contract/queue-limits.ts'
 import { boundJson } from '../http/requests/bounded-parts.ts'
@@ -11,6 +17,9 @@ import { type Answered, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
 import { short } from './values.ts'
 import { linkTo, may, placeOf, type Visit } from './visit.ts'
+
+const BY_CONSOLE = new UnknownAnswerer('console')
+const NOT_FITTING = 'the answer does not fit. See below.'
 
 /** What an action leads to: another page, or this one with what there is to say. */
 export type Acted = { readonly location: string } | { readonly status: number; readonly page: PageContent }
@@ -43,11 +52,38 @@ export async function triggerLikeRun(visit: Visit, id: string): Promise<Acted> {
 /** Completes a token. An answer that comes second is told so. */
 export async function completeToken(visit: Visit, id: string): Promise<Acted> {
   const form = await enter(visit, 'complete')
+  const question = questionOf((await storedToken(visit.inside, id)).record)
+  if (question !== undefined) return answerQuestion(visit, { id, question, sent: [...form] })
   const typed = form.get('output') ?? ''
   const read = readJson(typed)
   if ('problem' in read) return answered(visit, id, { kind: 'wrong', problem: read.problem, typed })
-  const { success } = await visit.engine.wait.completeToken(id, read.value)
+  const { success } = await visit.engine.wait.completeToken(id, read.value, { by: BY_CONSOLE })
   return success ? { location: placeOf(visit, 'tokens', id) } : answered(visit, id, { kind: 'lost', typed })
+}
+
+/** Answers a question with its form. An answer that does not fit, or is of no approver, changes nothing. */
+async function answerQuestion(
+  visit: Visit,
+  {
+    id,
+    question,
+    sent,
+  }: { readonly id: string; readonly question: Question; readonly sent: readonly SentField[] },
+): Promise<Acted> {
+  const wrong = (problem: string, errors: readonly AnswerError[]): Promise<Acted> =>
+    answered(visit, id, { kind: 'wrong', problem, sent, errors })
+  const read = answerOf(modelOf({ question }), sent)
+  if (read.kind === 'more') return wrong('there are more rows for it now.', [])
+  if (read.kind === 'errors') return wrong(NOT_FITTING, read.errors)
+  try {
+    const { success } = await visit.engine.wait.completeToken(id, read.value, { by: BY_CONSOLE })
+    return success ? { location: placeOf(visit, 'tokens', id) } : await answered(visit, id, { kind: 'lost' })
+  } catch (error) {
+    if (error instanceof OutputInvalidError) return wrong(NOT_FITTING, error.issues)
+    if (error instanceof WaitpointError && error.code === 'ERR_NOT_APPROVER')
+      throw new Refused(403, 'This question has approvers, and the console does not know who you are.')
+    throw error
+  }
 }
 
 /** Makes a token time out now. One that was settled meanwhile stays as it is, and its page tells how. */

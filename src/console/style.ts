@@ -111,6 +111,7 @@ dialog::backdrop { background: rgb(0 0 0 / 40%); }
 kbd { border: 1px solid var(--line); border-bottom-width: 2px; border-radius: 4px; padding: 0 5px; background: var(--faint); }
 .live { display: inline-flex; gap: 6px; align-items: center; }
 .live[data-state='on']::before { content: ''; width: 7px; height: 7px; border-radius: 50%; background: var(--good); }
+.unseen { position: absolute; width: 1px; height: 1px; padding: 0; border: 0; overflow: hidden; clip-path: inset(50%); }
 .only-script { display: none; }
 html.scripted .only-script { display: inline-flex; }
 @media (max-width: 720px) {

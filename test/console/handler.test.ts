@@ -998,6 +998,40 @@ describe('the page of a token', () => {
     const { text } = await visitor.post(`/tokens/${token.id}/complete`, { output: '"no"' })
     expect(text).toContain('Your answer came too late and changed nothing: the token timed out')
   })
+
+  it('shows a question with its data and the form of its schema, and takes what fits', async () => {
+    await using t = await opened()
+    const { id } = await t.engine.wait.createToken({
+      message: 'Refund <b>€ 184</b>?',
+      data: { order: 48_213 },
+      schema: { type: 'object', required: ['note'], properties: { note: { type: 'string', maxLength: 5 } } },
+      onTimeoutText: 'The refund is rejected.',
+    })
+    const visitor = await Visitor.loggedIn(t.engine)
+    const { text } = await visitor.get(`/tokens/${id}`)
+    for (const part of ['Refund &lt;b&gt;', '48213', 'The refund is rejected.', 'name="answer.0"'])
+      expect(text).toContain(part)
+    expect(text).not.toContain('name="output"')
+    const wrong = await visitor.post(`/tokens/${id}/complete`, { form: '1', 'answer.0': 'too long' })
+    expect(wrong.status).toBe(422)
+    expect(wrong.text).toContain('The token was not completed: the answer does not fit')
+    expect(wrong.text).toContain('value="too long"')
+    const { status } = await visitor.post(`/tokens/${id}/complete`, { form: '1', 'answer.0': 'fine' })
+    expect(status).toBe(303)
+    const { output, answeredBy } = await t.engine.wait.retrieveToken(id)
+    expect([output, answeredBy]).toEqual([{ note: 'fine' }, { via: 'console' }])
+    expect((await visitor.get(`/tokens/${id}`)).text).toContain('via console')
+  })
+
+  it('answers no question that has approvers, as it knows no names', async () => {
+    await using t = await opened()
+    const { id } = await t.engine.wait.createToken({ choices: ['yes', 'no'], approvers: ['ann'] })
+    const visitor = await Visitor.loggedIn(t.engine)
+    await visitor.get(`/tokens/${id}`)
+    const { status, text } = await visitor.post(`/tokens/${id}/complete`, { form: '1', answer: '0' })
+    expect([status, text]).toEqual([403, expect.stringContaining('This question has approvers') as string])
+    expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
+  })
 })
 
 describe('an action', () => {

@@ -1,4 +1,9 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import { answerForm as formOfQuestion } from '../../answer-page/controls.ts'
+import type { AnswerError, SentField } from '../../answer-page/values.ts'
+import type { AnsweredBy, Question } from '../../api/question.ts'
+import { questionOf } from '../../core/inside.ts'
+import { modelOf } from '../../http/answer-pages.ts'
 import { exactly, html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, runRecord } from '../records.ts'
@@ -15,7 +20,10 @@ export interface Answered {
   /** What is wrong with it. */
   readonly problem?: string
   /** The text as it was typed. */
-  readonly typed: string
+  readonly typed?: string
+  /** The form of a question as it was sent, and what is wrong with it. */
+  readonly sent?: readonly SentField[]
+  readonly errors?: readonly AnswerError[]
 }
 
 /** *Token*: what is asked, and a form for the answer. */
@@ -23,6 +31,7 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
   const { inside } = visit
   const { record, waiters = [] } = await storedToken(inside, id, MOST_WAITING)
   const { status, tags, outputJson } = record
+  const question = questionOf(record)
   // A token that no run made is asked for by a run that waits for it.
   const runId = record.runId ?? waiters[0]
   const [mayComplete, run] = await Promise.all([
@@ -44,8 +53,9 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
       ${answered !== undefined && toldOf(record, answered)}
       <div id="state" data-live>${status !== 'WAITING' && settledOf(record, answered)}</div>
       <div id="facts" data-live>${factsOf(visit, { record, run, waiters })}</div>
+      ${question !== undefined && askedOf(question)}
       <div class="columns">
-        ${run !== undefined && html`<section>${questionOf(visit, run)}</section>`}
+        ${run !== undefined && html`<section>${contextOf(visit, run)}</section>`}
         <section id="answer" data-live="${status}">
           ${status === 'WAITING' && mayComplete && [answerForm(visit, record, answered), timeOutForm(visit, record)]}${
             status === 'COMPLETED' &&
@@ -83,9 +93,16 @@ function factsOf(
     ['Deadline', moment(timeoutAt, now)],
     ['Settled', completedAt === undefined ? undefined : moment(completedAt, now)],
     ['Created by run', creator],
+    ['Answered by', answeredBy(record)],
     ['Task', run?.taskId],
     ['Runs that wait for it', status === 'WAITING' ? waitingOf(visit, waiters) : undefined],
   ])
+}
+
+function answeredBy({ answeredJson }: TokenRecord): string | undefined {
+  if (answeredJson === undefined) return undefined
+  const { id, name = id, via } = JSON.parse(answeredJson) as AnsweredBy
+  return short(name === undefined ? `via ${via}` : `${name}, via ${via}`)
 }
 
 function toldOf({ status, completedAt }: TokenRecord, { kind, problem }: Answered): Html {
@@ -108,7 +125,21 @@ function settledOf({ status, completedAt }: TokenRecord, answered: Answered | un
   </p>`
 }
 
-function answerForm(visit: Visit, { id }: TokenRecord, answered: Answered | undefined): Html {
+/** What a question asks, and of whom. */
+function askedOf({ message, data, approvers, onTimeoutText }: Question): Html {
+  return html`<section id="question">
+    <h2>Question</h2>
+    ${message !== undefined && html`<p dir="auto">${message}</p>`}
+    ${data !== undefined && block(indentedJson(JSON.stringify(data)), { label: 'data' })}
+    ${approvers !== undefined && html`<p class="soft">Who may answer: ${approvers.join(', ')}</p>`}
+    ${onTimeoutText !== undefined && html`<p class="soft">Without an answer: ${onTimeoutText}</p>`}
+  </section>`
+}
+
+function answerForm(visit: Visit, record: TokenRecord, answered: Answered | undefined): Html {
+  const { id } = record
+  const question = questionOf(record)
+  if (question !== undefined) return questionForm(visit, { id, question, answered })
   return html`<h2>Answer</h2>
     <form method="post" action="${placeOf(visit, 'tokens', id)}/complete">
       ${formToken(visit)}
@@ -123,6 +154,26 @@ ${exactly(answered?.typed ?? '')}</textarea>
       </label>
       <p class="actions"><button class="main">Complete the token</button></p>
     </form>`
+}
+
+/** The form of a question, as its link has it. */
+function questionForm(
+  visit: Visit,
+  {
+    id,
+    question,
+    answered,
+  }: { readonly id: string; readonly question: Question; readonly answered: Answered | undefined },
+): Html {
+  const view = {
+    action: `${placeOf(visit, 'tokens', id)}/complete`,
+    hidden: [['_token', visit.session.formToken] as const],
+    idPrefix: 'answer-',
+    ...(answered?.sent !== undefined && { typed: answered.sent }),
+    ...(answered?.errors !== undefined && { errors: answered.errors }),
+  }
+  return html`<h2>Answer</h2>
+    ${formOfQuestion(modelOf({ question }), view)}`
 }
 
 /** Only a storage that can do it has the button. */
@@ -145,7 +196,7 @@ function waitingOf(visit: Visit, runs: readonly string[]): Html {
 }
 
 /** What the run was given, and what it says of itself: that is what the answer is about. */
-function questionOf(visit: Visit, { id, payloadJson, metadataJson }: RunRecord): Html {
+function contextOf(visit: Visit, { id, payloadJson, metadataJson }: RunRecord): Html {
   const wholeOf = (name: string): string => `${placeOf(visit, 'runs', id)}/${name}.json`
   return html`<h2>Payload of its run</h2>
     ${block(indentedJson(payloadJson), { label: 'payload', whole: wholeOf('payload') })}${

@@ -32,3 +32,8 @@ export function completedToken(record: TokenRecord, success: boolean): Completed
   const by = answeredBy(record)
   return by === undefined ? { success, status } : { success, status, by }
 }
+
+/** What a token asks, with its data as they are stored; `undefined` for a plain token. */
+export function questionOf({ questionJson }: TokenRecord): Question | undefined {
+  return questionJson === undefined ? undefined : (JSON.parse(questionJson) as Question)
+}
