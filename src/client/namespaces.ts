@@ -1,5 +1,5 @@
 import type {
-  TransactionOptions,
+  CompleteTokenOptions,
   CompletedToken,
   CreatedToken,
   CreateTokenOptions,
@@ -47,13 +47,13 @@ export interface ClientWait extends WaitNamespace {
   createToken(options?: CreateTokenOptions & CallOptions): Promise<CreatedToken>
   /**
    * Completes a token with any JSON value. `success` tells whether this call completed it. The hosted service answers
-   * `true` for every token that exists. A `transaction` is refused with `ERR_TRANSACTION_UNSUPPORTED`. See
+   * `true` for every token that exists. A `transaction` is refused with `ERR_TRANSACTION_UNSUPPORTED`; `by` needs a secret key. See
    * docs/waitpoints.md.
    */
   completeToken(
     token: TokenReference,
     output?: unknown,
-    options?: CallOptions & TransactionOptions,
+    options?: CallOptions & CompleteTokenOptions,
   ): Promise<CompletedToken>
   retrieveToken<Output = unknown>(
     token: TokenReference,

@@ -83,10 +83,21 @@ describe.each(['--db', '--url'] as const)('%s of a running app', (option) => {
     const { data } = (await cli.json('tokens', 'list', '--tag', 'question')) as Listed
     const token = data[0]?.id ?? ''
     expect((await cli.call('tokens', 'get', token)).out).toMatch(/^tags\s+question$/m)
-    const completed = await cli.call('tokens', 'complete', token, '--output', '{"approved":true}')
+    const completed = await cli.call(
+      'tokens',
+      'complete',
+      token,
+      '--output',
+      '{"approved":true}',
+      '--by',
+      'ann',
+    )
     expect(completed).toMatchObject({ code: 0, err: '' })
     expect(await watching.ended).toMatchObject({ code: 0 })
     expect(watching.out).toContain('{"approved":true}')
+    expect(await cli.json('tokens', 'get', token)).toMatchObject(
+      option === '--url' ? { id: token } : { answeredBy: { id: 'ann', via: 'cli' } },
+    )
     const again = await cli.call('tokens', 'complete', token)
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('it is COMPLETED') as string })
   })

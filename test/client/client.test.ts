@@ -415,6 +415,13 @@ describe('createClient', () => {
     expect(error).toMatchObject({ code: 'ERR_API_UNAUTHORIZED', status: 401 })
   })
 
+  it('says with a secret key who completes a token', async () => {
+    await using t = await reachedEngine()
+    const { id } = await t.client.wait.createToken()
+    await t.client.wait.completeToken(id, undefined, { by: { id: 'ann', via: 'cli' } })
+    expect((await t.engine.wait.retrieveToken(id)).answeredBy).toEqual({ id: 'ann', via: 'cli' })
+  })
+
   it('does with a public access token what it is for', async () => {
     const token = accessToken([`read:runs:${UNKNOWN}`], Date.UTC(2000))
     await using t = await reachedEngine({ tasks: [counting] }, { accessToken: () => token })

@@ -2,6 +2,7 @@ import type { QuestionOptions } from '../../api/question.ts'
 import { cursorPages, type CursorPagePromise } from '../../api/cursor-page.ts'
 import type {
   CompletedToken,
+  CompleteTokenOptions,
   CreatedToken,
   CreateTokenOptions,
   ListTokensParams,
@@ -9,7 +10,6 @@ import type {
   Token,
   TokenReference,
   Unwrappable,
-  TransactionOptions,
 } from '../../api/token.ts'
 import {
   idOf,
@@ -89,14 +89,16 @@ export class WaitCalls implements ClientWait {
   async completeToken(
     token: TokenReference,
     output?: unknown,
-    { transaction, ...options }: CallOptions & TransactionOptions = {},
+    { transaction, by, ...options }: CallOptions & CompleteTokenOptions = {},
   ): Promise<CompletedToken> {
     const id = tokenId(token)
     checkCallOptions(options, 'wait.completeToken')
     refuseTransaction(transaction, `complete token "${id}"`)
     const data = jsonText(output, `the output of token "${id}"`)
     // The hosted service reads this name too.
-    const body = data === undefined ? '{}' : `{"data":${data}}`
+    const members = data === undefined ? [] : [`"data":${data}`]
+    if (by !== undefined) members.push(`"by":${JSON.stringify(by)}`)
+    const body = `{${members.join()}}`
     const path = `${PATH}/${encodeURIComponent(id)}/complete`
     const request = { method: 'POST', path, body, subject: { kind: 'token', id } } as const
     const wire = new WireRecord((await this.#transport.call(request, options.signal)).body, 'a completion')

@@ -11,6 +11,7 @@ export const completeTokenByHand: CliCommand = {
   words: [TOKEN_WORD],
   options: {
     ...PLACE_OPTIONS,
+    by: { value: '<id>', says: 'the id of the one who answers (default: not known)' },
     output: { value: '<json>', says: `the output: '{"approved":true}' (default: none)` },
   },
   about:
@@ -19,7 +20,11 @@ export const completeTokenByHand: CliCommand = {
     const id = requireId(given.word('token'), 'token')
     const output = given.json('output')
     const place = readPlace(given, terminal.env)
-    const { success, status } = await reaching(place, terminal, ({ wait }) => wait.completeToken(id, output))
+    const by = given.option('by')
+    const options = by === undefined ? {} : { by: { id: by, via: 'cli' } }
+    const { success, status } = await reaching(place, terminal, ({ wait }) =>
+      wait.completeToken(id, output, options),
+    )
     if (given.has('json')) terminal.printJson({ id, success, status })
     else if (success) terminal.print(`Token ${id} is completed.`)
     else terminal.note(`Token ${id} was settled before: it is ${status}.`)
