@@ -11,7 +11,7 @@ export function createdTokenJson(token: LinkedToken, request: Request): object {
 }
 
 /** Whether a request is one of the published client, which is sent no members that the hosted service has not. */
-export function isOfPublishedClient({ headers }: Request): boolean {
+function isOfPublishedClient({ headers }: Request): boolean {
   return headers.has('trigger-version')
 }
 
