@@ -8,7 +8,8 @@ import type {
   ForTokenOptions,
   Token,
   TokenReference,
-  TypedCreatedToken,
+  LinkedToken,
+  TypedToken,
   WaitPromise,
   WaitResult,
 } from './token.ts'
@@ -48,7 +49,7 @@ export interface AskOptions<Answer> extends CreateQuestionOptions {
    * @default none
    */
   readonly notify?: (asked: {
-    readonly token: TypedCreatedToken<Answer>
+    readonly token: LinkedToken & TypedToken<Answer>
     readonly reminder: number
   }) => unknown
   /**
@@ -74,7 +75,7 @@ export interface DefinedQuestion<Data, Answer> {
    */
   ask(data?: Data, options?: AskOptions<Answer>): Promise<WaitResult<Answer>>
   /** Makes its token; rejects as `wait.createToken` does. */
-  create(data?: Data, options?: CreateQuestionOptions): Promise<TypedCreatedToken<Answer>>
+  create(data?: Data, options?: CreateQuestionOptions): Promise<LinkedToken & TypedToken<Answer>>
   /** Waits for an answer as `wait.forToken` does. Rejects with `ERR_OUTPUT_INVALID` if only its schema refuses what was answered. */
   wait(token: TokenReference, options?: ForTokenOptions): WaitPromise<Answer>
   /** Answers it; rejects as `wait.completeToken` does. */

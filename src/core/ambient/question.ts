@@ -13,7 +13,8 @@ import type {
   ForTokenOptions,
   Token,
   TokenReference,
-  TypedCreatedToken,
+  LinkedToken,
+  TypedToken,
   WaitPromise,
   WaitResult,
 } from '../../api/token.ts'
@@ -65,11 +66,14 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     define(this.id, this.#schema)
   }
 
-  create(data?: Data, options: CreateQuestionOptions = {}): Promise<TypedCreatedToken<Answer>> {
+  create(data?: Data, options: CreateQuestionOptions = {}): Promise<LinkedToken & TypedToken<Answer>> {
     return this.#create(data, { ...options, ...(options.name === undefined ? this.#place() : {}) })
   }
 
-  async #create(data: Data | undefined, options: CreateQuestionOptions): Promise<TypedCreatedToken<Answer>> {
+  async #create(
+    data: Data | undefined,
+    options: CreateQuestionOptions,
+  ): Promise<LinkedToken & TypedToken<Answer>> {
     const { id, message, tags = [], ...rest } = this.#options
     const { tags: more = [], ...own } = options
     return wait.createToken({
