@@ -7,7 +7,7 @@ import { continueRun } from './namespaces/continue-run.ts'
 import { COUNT_RUNS, countRuns, countTokens } from './namespaces/counts.ts'
 import { listedRuns, listedTokens } from './namespaces/list-pages.ts'
 import { listQueues, retrieveQueue, changeQueue } from './namespaces/queues.ts'
-import { answeredJson, checkAnswer, outputBy, questionJson } from './namespaces/questions.ts'
+import { answeredJson, checkAnswer, outputBy, questionJson, readPerson } from './namespaces/questions.ts'
 import { QUEUES } from './namespaces/queue-handle.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
 import { rescheduleRun } from './namespaces/reschedule.ts'
@@ -42,7 +42,7 @@ export function loadAll(): void {
   RELEASE.provide({ continueRun })
   COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })
   LISTS.provide({ listedRuns, listedTokens })
-  QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson })
+  QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson, readPerson })
   QUEUES.provide({ listQueues, retrieveQueue, changeQueue })
   REPLAY.provide({ storeReplay, storeRun })
   RESCHEDULE.provide({ rescheduleRun })

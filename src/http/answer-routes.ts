@@ -10,6 +10,7 @@ import type { Content, Parameter } from './operation.ts'
 import { Refusal } from './refusal.ts'
 import { checkAnnouncedLength, readBody } from './requests/body.ts'
 import { urlEncodedFields } from './requests/form.ts'
+import { refusingWrongInput } from './requests/wrong-input.ts'
 import { group, type Route, route, type RouteGroup } from './route.ts'
 import type { RouteContext } from './route-context.ts'
 
@@ -143,7 +144,7 @@ async function answer(context: RouteContext, request: Request, asked: Asked): Pr
   if (read.kind === 'errors') return pages.show({ ...asked, typed, errors: read.errors, status: 422 })
   try {
     const by: Answerer = person === undefined ? BY_LINK : { ...person, via: 'link' }
-    const { success } = await engine.wait.completeToken(token, read.value, { by })
+    const { success } = await refusingWrongInput(() => engine.wait.completeToken(token, read.value, { by }))
     const settled = await stored.wait.retrieveToken(token)
     return await pages.show({ token: settled, person, reader: success ? 'won' : 'lost' })
   } catch (error) {
