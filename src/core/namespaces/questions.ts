@@ -112,11 +112,14 @@ export interface OfferedAnswer {
 }
 
 /**
- * Checks an answer against the question of its token.
+ * Checks an answer against the question of its token. Answers who gives it, as it is stored.
  *
  * @throws WaitpointError `ERR_NOT_APPROVER` or `ERR_OUTPUT_INVALID`.
  */
-export async function checkAnswer(record: TokenRecord, { output, by, schema }: OfferedAnswer): Promise<void> {
+export async function checkAnswer(
+  record: TokenRecord,
+  { output, by, schema }: OfferedAnswer,
+): Promise<string | undefined> {
   const { id, questionJson: json = '{}' } = record
   const question = JSON.parse(json) as Question
   requireApprover(id, question, by)
@@ -124,6 +127,7 @@ export async function checkAnswer(record: TokenRecord, { output, by, schema }: O
   const answer = fromJson(toJson(output, 'the output of token', id))
   const issues = await issuesOf(question, answer, schema ?? definedSchema(question.id))
   if (issues.length > 0) throw invalid(`Cannot complete token "${id}"`, issues, answer)
+  return by && answeredJson(by)
 }
 
 function requireApprover(id: string, { approvers }: Question, by: Answerer | undefined): void {

@@ -55,6 +55,7 @@ import type {
 } from '../../api/token.ts'
 import { listTokens } from './token-list.ts'
 import { subscribeToTokens } from './token-subscription.ts'
+import { UnknownAnswerer } from '../views/unknown-answerer.ts'
 import { QUESTIONS } from './late-calls.ts'
 import { TokenSchemas } from './question-schema.ts'
 import { passPlace } from '../waits/key.ts'
@@ -254,7 +255,8 @@ export class EngineWait implements EngineWaitNamespace {
     const { options } = completion
     requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
     const { by } = options
-    if (by === undefined) return this.#settle(scope, id, completion)
+    // A plain token says nothing of the way alone.
+    if (by === undefined || by instanceof UnknownAnswerer) return this.#settle(scope, id, completion)
     const answered = QUESTIONS.use((questions) => questions.answeredJson(by))
     return chain(answered, (answeredJson) => this.#settle(scope, id, { ...completion, answeredJson }))
   }
@@ -311,8 +313,9 @@ export class EngineWait implements EngineWaitNamespace {
       by: options.by,
       schema: this.#schemas.of(completion.token) ?? this.#schemas.of(record),
     }
-    await QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
-    return this.#settle(scope, record.id, { ...completion, question: record.questionJson })
+    const answeredJson = await QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
+    const checked = { ...completion, question: record.questionJson }
+    return this.#settle(scope, record.id, answeredJson === undefined ? checked : { ...checked, answeredJson })
   }
 
   /** If it fails, it may be stored all the same: the next tick then tells the runs that wait for it. */

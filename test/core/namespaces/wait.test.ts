@@ -30,7 +30,7 @@ describe('createToken', () => {
   it('creates a token that waits for ten minutes', async () => {
     await using t = await createTestEngine(manual)
     const token = await t.engine.wait.createToken()
-    expect(Object.keys(token).sort()).toEqual(['id', 'isCached', 'publicAccessToken', 'url'])
+    expect(Object.keys(token).sort()).toEqual(['id', 'isCached', 'link', 'publicAccessToken', 'url'])
     expect(token.id).toMatch(/^waitpoint_[0-9a-z]{26}$/)
     expect(token.isCached).toBe(false)
     const stored = await t.engine.wait.retrieveToken(token)

@@ -160,17 +160,17 @@ describe('a question over HTTP', () => {
       }),
   )
 
-  it('knows of an answer by the URL and by HTTP the way alone', () =>
+  it.each([
+    ['a question', { choices: CHOICES }, { via: 'url' }, { via: 'http' }],
+    ['a plain token, which says nothing of it', {}, undefined, undefined],
+  ])('knows of an answer by the URL and by HTTP the way alone: of %s', (_, question, byUrl, byHttp) =>
     onBench(async ({ engine, handler }) => {
-      for (const question of [{}, { choices: CHOICES }]) {
-        const [one, two] = [
-          await engine.wait.createToken(question),
-          await engine.wait.createToken(question),
-        ] as const
-        await handler(json(one.url, 'yes'))
-        await handler(completion(two.id, { output: 'yes' }))
-        expect((await engine.wait.retrieveToken(one)).answeredBy).toEqual({ via: 'url' })
-        expect((await engine.wait.retrieveToken(two)).answeredBy).toEqual({ via: 'http' })
-      }
-    }))
+      const one = await engine.wait.createToken(question)
+      const two = await engine.wait.createToken(question)
+      await handler(json(one.url, 'yes'))
+      await handler(completion(two.id, { output: 'yes' }))
+      expect((await engine.wait.retrieveToken(one)).answeredBy).toEqual(byUrl)
+      expect((await engine.wait.retrieveToken(two)).answeredBy).toEqual(byHttp)
+    }),
+  )
 })

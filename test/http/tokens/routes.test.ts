@@ -54,7 +54,7 @@ describe('the complete endpoint', () => {
     onBench(async ({ handler, engine }) => {
       for (const body of [{ output: { approved: true } }, { data: { approved: true } }]) {
         const { id } = await engine.wait.createToken()
-        const won = { success: true, status: 'COMPLETED', by: { via: 'http' } }
+        const won = { success: true, status: 'COMPLETED' }
         expect(await answerOf(handler(completion(id, body)))).toEqual([200, won])
         expect(await stateOf(engine, id)).toEqual(['COMPLETED', { approved: true }])
       }
@@ -82,7 +82,7 @@ describe('the complete endpoint', () => {
     onBench(async ({ handler, engine }) => {
       const { id } = await engine.wait.createToken()
       await handler(completion(id, { output: 1 }))
-      const lost = { success: false, status: 'COMPLETED', by: { via: 'http' } }
+      const lost = { success: false, status: 'COMPLETED' }
       expect(await answerOf(handler(completion(id, { output: 2 })))).toEqual([200, lost])
       expect(await stateOf(engine, id)).toEqual(['COMPLETED', 1])
     }))
@@ -120,7 +120,7 @@ describe('the complete endpoint', () => {
     await t.clock.advance(600_000 - 1)
     expect(await answerOf(handler(completion(early.id, {})))).toEqual([
       200,
-      { success: true, status: 'COMPLETED', by: { via: 'http' } },
+      { success: true, status: 'COMPLETED' },
     ])
     const late = await t.engine.wait.createToken({ timeout: '10m' })
     await t.clock.advance(600_000)
@@ -409,13 +409,10 @@ describe('the URL of a token', () => {
   it('completes it with the body of a POST, without credentials', () =>
     onBench(async ({ handler, engine }) => {
       const { id, url } = await engine.wait.createToken()
-      const won = { success: true, status: 'COMPLETED', by: { via: 'url' } }
+      const won = { success: true, status: 'COMPLETED' }
       expect(await answerOf(handler(json(url, { approved: true })))).toEqual([200, won])
       expect(await stateOf(engine, id)).toEqual(['COMPLETED', { approved: true }])
-      expect(await answerOf(handler(json(url, 2)))).toEqual([
-        200,
-        { success: false, status: 'COMPLETED', by: { via: 'url' } },
-      ])
+      expect(await answerOf(handler(json(url, 2)))).toEqual([200, { success: false, status: 'COMPLETED' }])
     }))
 
   it.each<[body: string, output: unknown, parts: RequestParts]>([
