@@ -102,10 +102,14 @@ export const ownerLaws: readonly Law[] = [
       await arrive(s)
       const run = await s.start('r', {}, B)
       await s.update(run, { returned: true, slot: false, outputJson: '42' })
+      await s.update(await s.startParked('s', 't', B), { returned: true, outputJson: '43' })
       await s.start('beside')
       const { runs, ended } = await s.claim({ now: 100, queueLimits: new Map([['queue', 1]]) })
       same('the claim', idsOf(runs), [])
-      like('what ended', ended, [{ record: { id: 'r', status: 'COMPLETED', outputJson: '42', epoch: 2 } }])
+      like('what ended', ended, [
+        { record: { id: 'r', status: 'COMPLETED', outputJson: '42', epoch: 2 } },
+        { record: { id: 's', status: 'COMPLETED', outputJson: '43', epoch: 2 } },
+      ])
     },
   },
   {
