@@ -979,6 +979,15 @@ describe('the page of a token', () => {
     expect(late.text).toContain('Your time-out came too late and changed nothing: the token timed out')
   })
 
+  it('makes a question time out now', async () => {
+    await using t = await opened()
+    const token = await t.engine.wait.createToken({ message: 'Refund?' })
+    const visitor = await Visitor.loggedIn(t.engine)
+    await visitor.get(`/tokens/${token.id}`)
+    expect((await visitor.post(`/tokens/${token.id}/time-out`)).status).toBe(303)
+    expect((await t.engine.wait.retrieveToken(token)).status).toBe('TIMED_OUT')
+  })
+
   it('offers no time-out on a storage that cannot do it', async () => {
     const { timesOut: _, ...storage } = memoryStorage()
     await using t = await createTestEngine({ tasks: [], storage, secretKey: KEY })
