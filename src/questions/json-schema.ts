@@ -54,10 +54,16 @@ export class JsonSchemaCheck {
     const root = JSON.parse(text) as SchemaPart
     this.#prepare(root, 0)
     for (const reference of this.#references) {
-      if (!this.#prepared.has(partAt(root, reference)))
+      // The library reads a name with a `%` as another one.
+      if (reference.includes('%') || !this.#prepared.has(partAt(root, reference)))
         throw new SchemaRefused(`"$ref" of the schema leads to no part of it: ${reference}`)
     }
-    this.#validator = new Validator(root, '2020-12', false)
+    try {
+      this.#validator = new Validator(root, '2020-12', false)
+    } catch (error) {
+      // It looks into keywords that say nothing to a check, too.
+      throw new SchemaRefused(`the schema cannot be read: ${(error as Error).message}`)
+    }
   }
 
   #readPatterns({ readPattern }: typeof patterns): this {
@@ -137,8 +143,15 @@ export class JsonSchemaCheck {
     const most = uniqueItems === true ? (maxItems as number | undefined) : 0
     if (most === undefined || most > MOST_UNIQUE)
       throw new SchemaRefused(`"uniqueItems" needs "maxItems" of at most ${String(MOST_UNIQUE)}`)
-    const texts = [values, required].map((list) => (list as readonly unknown[] | undefined)?.length ?? 0)
-    const work = 1 + texts.reduce((sum, count) => sum + count / 10, 0) + most ** 2 / STEPS_OF_UNIT
+    if (most > 0) {
+      // The library compares a list with itself also when it is too long.
+      delete schema['uniqueItems']
+      const unique = { if: { maxItems }, then: { uniqueItems: true } }
+      schema['allOf'] = [...((schema['allOf'] ?? []) as readonly unknown[]), unique]
+    }
+    // The library writes them into each error, too.
+    const { length } = JSON.stringify([values, schema['const'], required])
+    const work = 1 + (length + most ** 2) / STEPS_OF_UNIT
     Object.defineProperty(schema, '$ref', {
       enumerable: $ref !== undefined,
       get: () => {

@@ -95,6 +95,10 @@ describe('a schema is refused', () => {
     ['compares too many values', { type: 'array', uniqueItems: true }],
     ['refers to another document', { $ref: 'https://example.com/schema' }],
     ['refers to nothing', { $ref: '#/$defs/a' }],
+    ['refers to a name that an address would change', { $ref: '#/$defs/%41', $defs: { '%41': {} } }],
+    ['has names that are no text', { properties: { '\ud800': {} } }],
+    ['has two parts of one address', { x: { $id: 'a' }, y: { $id: 'a' } }],
+    ['has what is no address', { x: { $ref: 'http://[' } }],
     ['refers to what is no schema', { default: { pattern: '(a+)+$' }, $ref: '#/default' }],
     ['names a part', { $anchor: 'a' }],
     ['has an address', { $id: 'https://example.com/schema' }],
@@ -118,6 +122,7 @@ describe('a check ends', () => {
       { items: { enum: Array.from({ length: 2_000 }, (_, at) => at) } },
       Array.from({ length: 1_000 }).fill(-1),
     ],
+    ['many against a long constant', { items: { const: 'x'.repeat(60_000) } }, Array.from('x'.repeat(99))],
     ['a text of millions', { pattern: '^[^@]+@[^@]+$' }, 'a'.repeat(5_000_000)],
     [
       'a pattern whose steps grow with the square',
@@ -127,5 +132,23 @@ describe('a check ends', () => {
     ['a pattern that looks from each place', { pattern: '\\s+$' }, ' '.repeat(100_000) + 'x'],
   ])('also for %s', async (_, schema, answer) => {
     expect(await issuesOf(schema, answer)).toEqual([['', 'is too large to be checked']])
+  })
+
+  it('before the values of a list that is too long are compared', async () => {
+    const unique = { type: 'array', uniqueItems: true, maxItems: 3 }
+    expect(await issuesOf(unique, [1, 2, 1])).toEqual([['', 'Duplicate items at indexes 0 and 2.']])
+    expect(await issuesOf(unique, [1, 2, 3])).toEqual([])
+    let reads = 0
+    const long = new Proxy(
+      Array.from({ length: 300 }, (_, at) => at),
+      {
+        get: (list, key) => {
+          reads += 1
+          return Reflect.get(list, key) as unknown
+        },
+      },
+    )
+    expect(await issuesOf(unique, long)).toEqual([['', 'Array has too many items (300 > 3).']])
+    expect(reads).toBeLessThan(300)
   })
 })
