@@ -148,6 +148,7 @@ async function issuesOf(
 ): Promise<readonly AnswerIssue[]> {
   if (schema !== undefined) return schemaIssues(schema, answer)
   if (choices === undefined && json === undefined) return []
+  if (answer === undefined) return [{ path: [], message: 'is missing' }]
   if (choices === undefined) return (await JsonSchemaCheck.of(json)).issues(answer)
   if (choices.includes(answer as string)) return []
   return [{ path: [], message: `is none of ${choices.map(show).join(', ')}` }]

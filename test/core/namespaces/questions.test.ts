@@ -90,6 +90,8 @@ describe('an answer', () => {
     ['a schema that JSON Schema cannot say', { schema: z.custom((value) => value === 'x') }, 'y'],
     ['a refinement', { schema: z.string().refine(async (text) => text === 'x') }, 'y'],
     ['choices', { choices: ['yes', 'no'] }, 'maybe'],
+    ['nothing, for a JSON Schema', { schema: {} }, undefined],
+    ['nothing, for choices', { choices: ['yes', 'no'] }, undefined],
   ])('that does not fit changes nothing: %s', async (_, options, answer) => {
     const { engine, id } = await asking(options)
     await using _engine = engine
