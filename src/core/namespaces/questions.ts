@@ -10,6 +10,7 @@ import type {
   Question,
   QuestionOptions,
 } from '../../api/question.ts'
+import { plainValue } from '../../api/noted-value.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { DEFINED, type Defined, definedSchema } from './question-schema.ts'
@@ -105,10 +106,12 @@ function text(value: unknown, what: string, most: number): string {
 
 /** An answer that is to be checked, and how it came. */
 export interface OfferedAnswer {
-  readonly output: unknown
+  /** As it is stored. */
+  readonly outputJson: string | undefined
   readonly by: Answerer | undefined
   /** The schema that code of this process has for the token. */
   readonly schema: StandardSchemaV1 | undefined
+  readonly values: Values
 }
 
 /**
@@ -118,16 +121,19 @@ export interface OfferedAnswer {
  */
 export async function checkAnswer(
   record: TokenRecord,
-  { output, by, schema }: OfferedAnswer,
+  { outputJson, by, schema: given, values }: OfferedAnswer,
 ): Promise<string | undefined> {
   const { id, questionJson: json = '{}' } = record
   const question = JSON.parse(json) as Question
   requireApprover(id, question, by)
-  // As it is stored, which is as a process that only has the token will see it.
-  const answer = fromJson(toJson(output, 'the output of token', id))
-  const issues = await issuesOf(question, answer, schema ?? definedSchema(question.id))
+  const answered = by && answeredJson(by)
+  const schema = given ?? definedSchema(question.id)
+  const stored = fromJson(outputJson)
+  // Code is given what the task will have; a JSON Schema knows JSON alone.
+  const answer = schema === undefined ? plainValue(stored) : values.decode(stored)
+  const issues = await issuesOf(question, answer, schema)
   if (issues.length > 0) throw invalid(`Cannot complete token "${id}"`, issues, answer)
-  return by && answeredJson(by)
+  return answered
 }
 
 function requireApprover(id: string, { approvers }: Question, by: Answerer | undefined): void {

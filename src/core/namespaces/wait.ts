@@ -108,7 +108,15 @@ interface Completion {
   readonly options: CompleteTokenOptions
   /** What the answer was checked against. */
   readonly question?: string | undefined
+  /** The output as it was checked: what the caller does to it meanwhile does not count. */
+  readonly outputJson?: string | undefined
   readonly answeredJson?: string
+}
+
+/** An answer that is still to be checked against the question of its token. */
+interface UncheckedAnswer {
+  readonly record: TokenRecord
+  readonly outputJson: string | undefined
 }
 
 /** A question that is to be made. */
@@ -159,7 +167,9 @@ export class EngineWait implements EngineWaitNamespace {
     const questionJson = await QUESTIONS.use((questions) => questions.questionJson(options, this.#values))
     const inserted = this.#asked({ ...token, questionJson }, past)
     const created = await this.#createdLater(token.scope, Promise.resolve(inserted), isKeyed)
-    if (isStandardSchema(options.schema)) this.#schemas.keep(created, options.schema)
+    // A token that a key has found keeps the schema it was made with.
+    const isKept = created.isCached && this.#schemas.of(created) !== undefined
+    if (isStandardSchema(options.schema) && !isKept) this.#schemas.keep(created, options.schema)
     return created
   }
 
@@ -267,7 +277,7 @@ export class EngineWait implements EngineWaitNamespace {
     const { transaction } = options
     if (transaction !== undefined) requireJoining(host.storage, `complete token "${id}"`)
     const subject = 'the output of token'
-    const outputJson = toJson(this.#values.encode(output, subject, id), subject, id)
+    const outputJson = completion.outputJson ?? toJson(this.#values.encode(output, subject, id), subject, id)
     const offer = transaction === undefined ? this.#offer(id) : undefined
     const now = host.now()
     const resume = offer?.run
@@ -292,7 +302,7 @@ export class EngineWait implements EngineWaitNamespace {
 
   /** Apart from `#settle`, which would pay for what this captures. */
   #answeredLater(
-    settled: Promise<CompletedToken | TokenRecord>,
+    settled: Promise<CompletedToken | UncheckedAnswer>,
     scope: Attempt | undefined,
     completion: Completion,
   ): Promise<CompletedToken> {
@@ -305,16 +315,16 @@ export class EngineWait implements EngineWaitNamespace {
   async #answer(
     scope: Attempt | undefined,
     completion: Completion,
-    record: TokenRecord,
+    { record, outputJson }: UncheckedAnswer,
   ): Promise<CompletedToken> {
-    const { output, options } = completion
     const answer = {
-      output,
-      by: options.by,
+      outputJson,
+      by: completion.options.by,
       schema: this.#schemas.of(completion.token) ?? this.#schemas.of(record),
+      values: this.#values,
     }
     const answeredJson = await QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
-    const checked = { ...completion, question: record.questionJson }
+    const checked = { ...completion, outputJson, question: record.questionJson }
     return this.#settle(scope, record.id, answeredJson === undefined ? checked : { ...checked, answeredJson })
   }
 
@@ -323,7 +333,7 @@ export class EngineWait implements EngineWaitNamespace {
     settled: Promise<TokenSettled | undefined>,
     request: TokenSettle,
     offer: ResumeOffer | undefined,
-  ): Promise<CompletedToken | TokenRecord> {
+  ): Promise<CompletedToken | UncheckedAnswer> {
     const { ticker, slots } = this.#kernel
     settled.catch(() => {
       if (offer !== undefined) slots.answered(offer, undefined)
@@ -332,17 +342,16 @@ export class EngineWait implements EngineWaitNamespace {
     return settled.then((answer) => this.#completed(answer, request, offer))
   }
 
-  /** The token itself, if the answer is still to be checked against its question. */
   #completed(
     answer: TokenSettled | undefined,
-    { id, transaction }: TokenSettle,
+    { id, outputJson, transaction }: TokenSettle,
     offer: ResumeOffer | undefined,
-  ): CompletedToken | TokenRecord {
+  ): CompletedToken | UncheckedAnswer {
     const { publisher, ticker, slots } = this.#kernel
     if (offer !== undefined) slots.answered(offer, answer?.resumed)
     if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
     const { record, won } = answer
-    if (record.status === 'WAITING') return record
+    if (record.status === 'WAITING') return { record, outputJson }
     // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
     if (transaction !== undefined) return completedToken(record, won)
     if (answer.settledNow) publisher.token(record)
@@ -561,8 +570,8 @@ function asksSomething(options: CreateTokenOptions): boolean {
   return false
 }
 
-function isQuestion(completed: CompletedToken | TokenRecord): completed is TokenRecord {
-  return completed.status === 'WAITING'
+function isQuestion(completed: CompletedToken | UncheckedAnswer): completed is UncheckedAnswer {
+  return 'record' in completed
 }
 
 const SLEPT = { result: undefined, output: undefined }

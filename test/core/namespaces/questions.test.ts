@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import superjson from 'superjson'
 import * as z from 'zod'
 import { createEngine, type Engine, task, wait } from 'waitpoint'
 
@@ -98,6 +99,38 @@ describe('an answer', () => {
     const refused = engine.wait.completeToken(id, answer)
     await expect(refused).rejects.toMatchObject({ code: 'ERR_OUTPUT_INVALID', answer })
     expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+  })
+
+  it('is stored as it was checked, whatever becomes of it meanwhile', async () => {
+    const answer = { decision: 'approve' }
+    const { engine, id } = await asking({
+      schema: SCHEMA.refine(async () => {
+        answer.decision = 'maybe'
+        return true
+      }),
+    })
+    await using _ = engine
+    await engine.wait.completeToken(id, answer)
+    expect((await engine.wait.retrieveToken(id)).output).toEqual({ decision: 'approve' })
+  })
+
+  it('is checked by the schema that its token was made with, whatever a later call with its key says', async () => {
+    const { engine, id } = await asking({ schema: z.literal('yes'), idempotencyKey: 'key' })
+    await using _ = engine
+    const again = await engine.wait.createToken({ schema: z.any(), idempotencyKey: 'key' })
+    expect(again).toMatchObject({ id, isCached: true })
+    await expect(engine.wait.completeToken(id, 'no')).rejects.toThrow('does not fit')
+  })
+
+  it.each<[string, object, unknown]>([
+    ['a schema of code', { schema: z.object({ at: z.date() }) }, { at: new Date(0) }],
+    ['a JSON Schema', { schema: { type: 'string' } }, new Date(0)],
+    ['no schema', { message: 'How many?' }, 10n],
+  ])('of an engine with a codec is checked as the task will have it: %s', async (_, options, answer) => {
+    await using engine = createEngine({ tasks: [], codec: superjson })
+    const { id } = await engine.wait.createToken(options)
+    expect(await engine.wait.completeToken(id, answer)).toMatchObject({ success: true })
+    expect((await engine.wait.retrieveToken(id)).output).toEqual(answer)
   })
 
   it('says where it does not fit', async () => {
