@@ -44,7 +44,7 @@ export type CreateQuestionOptions = Omit<CreateTokenOptions, 'message' | 'schema
 /** Options of `ask`. */
 export interface AskOptions<Answer> extends CreateQuestionOptions {
   /**
-   * Tells people, each time once in the life of the run, as an effect of `once`: at first (`reminder` is 0), and for each reminder.
+   * Tells people, each time once for its token, as an effect of `once`: at first (`reminder` is 0), and for each reminder.
    *
    * @default none
    */

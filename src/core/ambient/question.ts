@@ -100,13 +100,14 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     const afterMs = remind === undefined ? 0 : parseDuration(remind.after, 'remind.after')
     const token = await this.#create(data, { ...rest, name })
     if (notify === undefined) return this.wait(token, { name: `${name} answer` })
-    await once(`${name} notify`, () => notify({ token, reminder: 0 }))
+    // A retry asks anew, with another token, and tells people of that one.
+    await once(`${name} notify ${token.id}`, () => notify({ token, reminder: 0 }))
     const answer = this.wait(token, { name: `${name} answer` })
     const times = remind === undefined ? 0 : (remind.times ?? 1)
     for (let reminder = 1; reminder <= times; reminder += 1) {
       const place = `${name} reminder ${String(reminder)}`
       if (await isAnsweredWithin(answer, afterMs, place)) break
-      await once(place, () => notify({ token, reminder }))
+      await once(`${place} ${token.id}`, () => notify({ token, reminder }))
     }
     return answer
   }

@@ -71,6 +71,27 @@ describe('a question that is defined', () => {
     expect(await run.result()).toBe('no answer')
   })
 
+  it('tells people of the token that a retry asks anew with', async () => {
+    const told: string[] = []
+    const retried = task({
+      id: 'retried',
+      retry: { maxAttempts: 2, minTimeoutInMs: 0, maxTimeoutInMs: 0 },
+      run: async (_: undefined, { ctx }) => {
+        const answer = await colour.ask({}, { notify: ({ token }) => void told.push(token.id) })
+        if (ctx.attempt.number === 1) throw new Error('no connection')
+        return answer.ok ? answer.output : undefined
+      },
+    })
+    await using t = await createTestEngine({ tasks: [retried] })
+    const run = await t.engine.trigger(retried)
+    for (const colour of ['red', 'blue']) {
+      await t.clock.advance(0)
+      await t.engine.wait.completeToken(told.at(-1) ?? '', colour)
+    }
+    expect(await run.result()).toBe('blue')
+    expect(told).toHaveLength(2)
+  })
+
   it('checks an answer wherever it is imported, whichever way it came', async () => {
     await using engine = createEngine({ tasks: [] })
     const { id } = await engine.wait.createToken({ choices: ['yes', 'no'] })
