@@ -7,6 +7,9 @@ const MOST_CHARACTERS = 1_000
 const FEW = 10
 /** One whose steps grow faster is of use for a dozen characters only. */
 const MOST_DEGREE = 3
+/** Repetitions of a few times can read a text in so many ways, from its start and from each place: more take too long. */
+const MOST_WAYS = 2_000_000
+const MOST_WAYS_OF_PLACE = 2_000
 const FLAGS = 'u'
 
 /** A `pattern` of a JSON Schema, read. */
@@ -40,7 +43,8 @@ export function readPattern(pattern: string): ReadPattern {
 function degreeOf(pattern: string): number | undefined {
   try {
     const widened = new RegExp(widen(pattern), FLAGS)
-    if (hasLikeAlternatives(parsed(widened.source))) return undefined
+    const most = pattern.startsWith('^') ? MOST_WAYS : MOST_WAYS_OF_PLACE
+    if (waysOf(parsed(pattern)) > most || hasLikeAlternatives(parsed(widened.source))) return undefined
     const { reports } = analyse(widened)
     return reports.some(({ exponential }) => exponential) ? undefined : 1 + reports.length
   } catch {
@@ -76,6 +80,24 @@ function hasLikeAlternatives(pattern: AST.Pattern): boolean {
     visitRegExpAST(element, { onGroupEnter: look, onCapturingGroupEnter: look })
     return isLike
   })
+}
+
+/** At most so many ways to read a text, without those of repetitions of many times, which the analysis looks at. */
+function waysOf(node: AST.Node): number {
+  switch (node.type) {
+    case 'Alternative':
+      return node.elements.reduce((ways, element) => ways * waysOf(element), 1)
+    case 'Quantifier': {
+      const inside = waysOf(node.element)
+      if (node.max >= FEW) return inside
+      const counts = Array.from({ length: node.max - node.min + 1 }, (_, at) => node.min + at)
+      return counts.reduce((ways, count) => ways + inside ** count, 0)
+    }
+    default:
+      return 'alternatives' in node
+        ? node.alternatives.reduce((ways, alternative) => ways + waysOf(alternative as AST.Node), 0) || 1
+        : 1
+  }
 }
 
 function quantifiersOf(node: AST.Node): AST.Quantifier[] {
