@@ -10,6 +10,9 @@ const MOST_DEGREE = 3
 /** Repetitions of a few times can read a text in so many ways, from its start and from each place: more take too long. */
 const MOST_WAYS = 2_000_000
 const MOST_WAYS_OF_PLACE = 2_000
+/** The analysis takes too long for more repetitions of many times. */
+const MOST_REPETITIONS = 32
+const MOST_READ = 200
 const FLAGS = 'u'
 
 /** A `pattern` of a JSON Schema, read. */
@@ -19,6 +22,9 @@ export interface ReadPattern {
   readonly degree: number
 }
 
+/** The newest: an answer is checked by patterns that were read when its token was made, or for the answer before. */
+const known = new Map<string, ReadPattern>()
+
 /**
  * Reads a `pattern`. One that can run away is refused, as it would take years for forty characters: loops in which one text can
  * be read in two ways.
@@ -26,6 +32,15 @@ export interface ReadPattern {
  * @throws {Error} It is no regular expression, too long, or can run away; the message says which.
  */
 export function readPattern(pattern: string): ReadPattern {
+  const read = known.get(pattern) ?? readAnew(pattern)
+  known.delete(pattern)
+  known.set(pattern, read)
+  const [oldest] = known.keys()
+  if (known.size > MOST_READ && oldest !== undefined) known.delete(oldest)
+  return read
+}
+
+function readAnew(pattern: string): ReadPattern {
   if (pattern.length > MOST_CHARACTERS) throw new Error('is a pattern of more than 1,000 characters')
   let expression: RegExp
   try {
@@ -42,6 +57,8 @@ export function readPattern(pattern: string): ReadPattern {
 /** With which power of a text's length its steps can grow; `undefined`: exponentially, or too hard to tell. */
 function degreeOf(pattern: string): number | undefined {
   try {
+    const many = quantifiersOf(parsed(pattern)).filter(({ max }) => max >= FEW)
+    if (many.length > MOST_REPETITIONS) return undefined
     const widened = new RegExp(widen(pattern), FLAGS)
     const most = pattern.startsWith('^') ? MOST_WAYS : MOST_WAYS_OF_PLACE
     if (waysOf(parsed(pattern)) > most || hasLikeAlternatives(parsed(widened.source))) return undefined

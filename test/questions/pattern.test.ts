@@ -44,6 +44,10 @@ describe('a pattern of a schema', () => {
     expect(readPattern(pattern).degree).toBe(degree)
   })
 
+  it('is read once for all answers', () => {
+    expect(readPattern('^once$')).toBe(readPattern('^once$'))
+  })
+
   it.each([
     '^(a+)+$',
     '^(\\w+\\s?)*$',
@@ -60,6 +64,7 @@ describe('a pattern of a schema', () => {
     '^a{0,9}a{0,9}a{0,9}a{0,9}a{0,9}a{0,9}a{0,9}a{0,9}b',
     `${'a?'.repeat(29)}${'a'.repeat(29)}$`,
     'a{0,9}a{0,9}a{0,9}a{0,9}b',
+    '[a-z]*'.repeat(120),
     '^([a-zA-Z0-9])(([\\-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+$',
   ])('is refused because it can run away: %s', (pattern) => {
     expect(() => readPattern(pattern)).toThrow('can run away')
