@@ -222,8 +222,9 @@ export class Claimer {
   }
 
   #failed(ticket: Ticket, error: unknown): void {
+    const { host, events } = this.#kernel
     this.#lose(ticket)
-    this.#kernel.events.error(error, ticket.runId)
+    if (!host.isClosed) events.error(error, ticket.runId)
   }
 
   #request(limit: number): RunClaim {
@@ -280,7 +281,11 @@ export class Claimer {
       this.#trials ??= new module.Trials(this.#kernel, this.#settings, () => this.poke())
       this.poke()
     }
-    if (this.#trials === undefined) this.#kernel.events.report(() => TRIALS.use(made))
+    if (this.#trials === undefined)
+      unawaited(
+        () => TRIALS.use(made),
+        (error) => this.#kernel.events.error(error),
+      )
   }
 
   /** Claims again at the instant at which a rate lets a run start. Until then the process waits for it, as for a delayed run. */
