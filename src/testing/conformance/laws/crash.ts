@@ -65,14 +65,14 @@ function leaseLaws(die: Die): readonly Law[] {
       },
     },
     {
-      id: 'crash/claims-are-mustered',
-      law: 'The muster after a claim whose answer was lost in a crash answers its runs.',
+      id: 'crash/claims-can-be-repeated',
+      law: 'Repeating a claim whose answer was lost in a crash answers the same runs.',
       capability: 'crash',
       async check(s) {
         await s.insertRun('r')
-        const { runs } = await s.claim()
+        const claimed = await s.claim({ number: 3 })
         await die(s)
-        same('the muster', await s.claim({ limit: 0 }), { runs, ended: [] })
+        same('the repetition', await s.claim({ number: 3 }), claimed)
       },
     },
   ]

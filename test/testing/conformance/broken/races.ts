@@ -361,13 +361,13 @@ export const brokenCrashes: Readonly<Record<string, BrokenStorage>> = {
       return storage
     },
   },
-  'crash/claims-are-mustered': {
+  'crash/claims-can-be-repeated': {
     breaks: () => ({}),
     crash: (storage) => ({
       ...storage,
       runs: {
         ...storage.runs,
-        claim: (claim) => (claim.limit === 0 ? { runs: [], ended: [] } : storage.runs.claim(claim)),
+        claim: (claim) => storage.runs.claim({ ...claim, number: claim.number + 1_000 }),
       },
     }),
   },
