@@ -49,7 +49,7 @@ function inMode(
 const inOneProcess = { isolate: false }
 
 /** What waits for servers, processes and connections for more than half of its time, after all that does not. */
-const waiting = { maxWorkers: 2 * availableParallelism(), sequence: { groupOrder: 1 } }
+const waiting = { maxWorkers: availableParallelism(), sequence: { groupOrder: 1 } }
 
 /**
  * What needs the drivers of databases, some of it a server too. What is slow at the top is what compiles, bundles or executes
