@@ -103,9 +103,9 @@ describe('migrate', () => {
     expect(rows.map((row) => (row as { readonly attname: string }).attname)).toEqual([
       'id',
       'epoch',
+      'parks',
       'by_owner',
       'now',
-      'again',
     ])
   })
 

@@ -113,7 +113,7 @@ export const PARK = `status = 'WAITING', slot = 0, slot_until = NULL, interrupti
 
 /** Beside the id of a run: it is of the attempt of the park or resume `q`, and has parked that often or, `ahead` of the park, one time less. */
 const isInPark = (row: string, status: string, ahead = 0): string =>
-  `${isOfAttempt(row, ['q.epoch', 'q.by_owner'], status)} AND coalesce(${row}.parks, 0) = q.parks - ${ahead}`
+  `${isOfAttempt(row, ['q.epoch', 'q.by_owner'], status)} AND ${ahead === 0 ? `${row}.parks = q.parks` : `coalesce(${row}.parks, 0) = q.parks - ${String(ahead)}`}`
 
 const IS_TO_PARK: string = isInPark('r', 'EXECUTING', 1)
 
