@@ -70,6 +70,8 @@ export interface RouteRow {
   /** `$token`, `$hash`, `$proof`, `$run`, `$delayed`, `$packet`, `$key`, `$batch`, `$schedule` and `$inactive` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
+  /** Of the body, if it is not JSON. */
+  readonly type?: string
   /** Besides the secret keys; `address`: any caller that has the address, be it secret or not. */
   readonly may: readonly Scoped[] | 'address'
   /** A request that is let through changes something. */
@@ -77,12 +79,12 @@ export interface RouteRow {
 }
 
 /** What a request to a route looks like, where the address of the route does not say it. */
-const REQUESTS: Readonly<Record<string, Partial<Pick<RouteRow, 'path' | 'body' | 'changes'>>>> = {
+const REQUESTS: Readonly<Record<string, Partial<Pick<RouteRow, 'path' | 'body' | 'type' | 'changes'>>>> = {
   createToken: { body: { tags: ['new'] }, changes: true },
   listTokens: { path: '/api/v1/waitpoints/tokens?page[size]=2' },
   completeToken: { body: { output: 1 }, changes: true },
   completeTokenByUrl: { body: 1, changes: true },
-  answerQuestion: { body: { form: '1' } },
+  answerQuestion: { body: 'form=1&answer=1', type: 'application/x-www-form-urlencoded' },
   triggerTask: {
     body: { payload: '{"json":1}', options: { payloadType: 'application/super+json', tags: ['new'] } },
     changes: true,

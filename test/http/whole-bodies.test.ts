@@ -28,7 +28,7 @@ const headersOf = (row: RouteRow): Readonly<Record<string, string>> => ({
   authorization: `Bearer ${SECRET}`,
   // Of a known client, whose chunks are numbered.
   'x-client-id': 'c',
-  'content-type': typeof row.body === 'string' ? 'text/plain' : 'application/json',
+  'content-type': row.type ?? (typeof row.body === 'string' ? 'text/plain' : 'application/json'),
 })
 
 interface Asked {
