@@ -138,7 +138,7 @@ describe('a request of any route, made of many of anything', () => {
   beforeAll(async () => {
     world = await makeWorld(
       {},
-      Object.assign(testClock({ mode: 'manual' }), { isTurnDue: turnsByTheQuestion() }),
+      Object.assign(testClock({ mode: 'manual', maxSteps: 1_000_000 }), { isTurnDue: turnsByTheQuestion() }),
     )
   })
   afterAll(() => world[Symbol.asyncDispose]())
