@@ -29,8 +29,7 @@ export function claimSqliteRuns(session: SqliteSession, claim: RunClaim): RunCla
   const line = new ClaimLine(session, claim)
   const suspects = new SuspectClaim(claim)
   take(session, { claim, line, suspects }, { runs, over })
-  // A trial starts no run, though it may have come to one that could start.
-  if (claim.isTrial !== true) line.storeStarts()
+  line.storeStarts()
   const isHeldBack = line.isHeldBack || suspects.isHeldBack || undefined
   const isTrialDue = suspects.isTrialDue || undefined
   return { runs, ended: over, isHeldBack, nextStartAt: line.nextStartAt, isTrialDue }
