@@ -52,7 +52,7 @@ import { PlaceMismatchError } from './waits/key.ts'
 
 export { outsideRuns } from './attempt/attempt.ts'
 export { passFor } from './engine.ts'
-export { completedToken, questionOf } from './views/question.ts'
+export { answeredBy, completedToken, questionOf } from './views/question.ts'
 export { UnknownAnswerer } from './views/unknown-answerer.ts'
 export type { EngineObserver, SeenAttempt, SeenReader, SeenWait } from './observed.ts'
 

@@ -12,6 +12,7 @@ import type { AnswerError, SentField } from '../answer-page/values.ts'
 import type { Person, Question } from '../api/question.ts'
 import type { RetrievedToken } from '../api/token.ts'
 import type { Inside } from '../core/inside.ts'
+import { isApprover } from '../questions/approvers.ts'
 import { type OptionNames, requireFunction, requireOptions } from '../primitives/require.ts'
 
 /** What the reader of a page has to do with the answer: has just given it, has just come too late, or only looks. */
@@ -79,11 +80,8 @@ export class AnswerPages {
   }
 
   /** Whether a person may answer. The completion asks once more. */
-  mayAnswer({ question: { approvers } = {} }: RetrievedToken<unknown>, person: Person | undefined): boolean {
-    return (
-      approvers === undefined ||
-      (person !== undefined && [person.id, ...(person.roles ?? [])].some((name) => approvers.includes(name)))
-    )
+  mayAnswer({ question = {} }: RetrievedToken<unknown>, person: Person | undefined): boolean {
+    return isApprover(question, person)
   }
 
   async show(visit: LinkVisit): Promise<Response> {

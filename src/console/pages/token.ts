@@ -1,8 +1,8 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { answerForm as formOfQuestion } from '../../answer-page/controls.ts'
 import type { AnswerError, SentField } from '../../answer-page/values.ts'
-import type { AnsweredBy, Question } from '../../api/question.ts'
-import { questionOf } from '../../core/inside.ts'
+import type { Question } from '../../api/question.ts'
+import { answeredBy, questionOf } from '../../core/inside.ts'
 import { modelOf } from '../../http/answer-pages.ts'
 import { exactly, html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
@@ -93,15 +93,16 @@ function factsOf(
     ['Deadline', moment(timeoutAt, now)],
     ['Settled', completedAt === undefined ? undefined : moment(completedAt, now)],
     ['Created by run', creator],
-    ['Answered by', answeredBy(record)],
+    ['Answered by', answererOf(record)],
     ['Task', run?.taskId],
     ['Runs that wait for it', status === 'WAITING' ? waitingOf(visit, waiters) : undefined],
   ])
 }
 
-function answeredBy({ answeredJson }: TokenRecord): string | undefined {
-  if (answeredJson === undefined) return undefined
-  const { id, name = id, via } = JSON.parse(answeredJson) as AnsweredBy
+function answererOf(record: TokenRecord): string | undefined {
+  const by = answeredBy(record)
+  if (by === undefined) return undefined
+  const { id, name = id, via } = by
   return short(name === undefined ? `via ${via}` : `${name}, via ${via}`)
 }
 

@@ -12,12 +12,14 @@ import type {
 } from '../../api/question.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
-import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
+import type { SchemaResult, StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { DEFINED, type Defined, definedSchema } from './question-schema.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireName, requireOptions, show } from '../../primitives/require.ts'
 import type { Values } from '../../api/values.ts'
+import { isApprover } from '../../questions/approvers.ts'
 import { isStandardSchema, jsonSchemaOf } from '../../questions/answer-schema.ts'
+import { questionOf } from '../views/question.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
 import { JsonSchemaCheck, SchemaRefused } from '../../questions/json-schema.ts'
 
@@ -123,8 +125,8 @@ export async function checkAnswer(
   record: TokenRecord,
   { outputJson, by, schema: given, values }: OfferedAnswer,
 ): Promise<string | undefined> {
-  const { id, questionJson: json = '{}' } = record
-  const question = JSON.parse(json) as Question
+  const { id } = record
+  const question = questionOf(record) ?? {}
   requireApprover(id, question, by)
   const answered = by && answeredJson(by)
   const schema = given ?? definedSchema(question.id)
@@ -136,10 +138,8 @@ export async function checkAnswer(
   return answered
 }
 
-function requireApprover(id: string, { approvers }: Question, by: Answerer | undefined): void {
-  if (approvers === undefined) return
-  const isApprover = by !== undefined && [by.id, ...(by.roles ?? [])].some((name) => approvers.includes(name))
-  if (isApprover) return
+function requireApprover(id: string, question: Question, by: Answerer | undefined): void {
+  if (isApprover(question, by)) return
   const who = by?.id === undefined ? 'without "by"' : `as ${show(by.id)}`
   throw new WaitpointError(
     'ERR_NOT_APPROVER',
@@ -152,7 +152,7 @@ async function issuesOf(
   answer: unknown,
   schema: StandardSchemaV1 | undefined,
 ): Promise<readonly AnswerIssue[]> {
-  if (schema !== undefined) return schemaIssues(schema, answer)
+  if (schema !== undefined) return issuesIn(await schema['~standard'].validate(answer))
   if (choices === undefined && json === undefined) return []
   if (answer === undefined) return [{ path: [], message: 'is missing' }]
   if (choices === undefined) return (await JsonSchemaCheck.of(json)).issues(answer)
@@ -160,8 +160,8 @@ async function issuesOf(
   return [{ path: [], message: `is none of ${choices.map(show).join(', ')}` }]
 }
 
-async function schemaIssues(schema: StandardSchemaV1, answer: unknown): Promise<readonly AnswerIssue[]> {
-  const { issues = [] } = await schema['~standard'].validate(answer)
+/** What a schema says is wrong; nothing if the answer fits. */
+function issuesIn({ issues = [] }: SchemaResult<unknown>): readonly AnswerIssue[] {
   return issues.map(({ message, path = [] }) => ({ message, path: path.map(memberOf) }))
 }
 
@@ -189,7 +189,7 @@ export async function outputBy(
 ): Promise<unknown> {
   const result = await schema['~standard'].validate(answer)
   if (result.issues === undefined) return result.value
-  throw invalid(`Cannot go on with token "${id}"`, await schemaIssues(schema, answer), answer)
+  throw invalid(`Cannot go on with token "${id}"`, issuesIn(result), answer)
 }
 
 /** Who answers, as it is stored. @throws TypeError or RangeError for what cannot be stored. */

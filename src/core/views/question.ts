@@ -13,16 +13,15 @@ export function questionMembers(
   record: Pick<TokenRecord, 'questionJson' | 'answeredJson'>,
   values: ReadValues,
 ): { readonly question?: Question; readonly answeredBy?: AnsweredBy } {
-  const { questionJson } = record
+  const question = questionOf(record)
   const by = answeredBy(record)
   return {
-    ...(questionJson === undefined ? {} : { question: shown(questionJson, values) }),
+    ...(question === undefined ? {} : { question: shown(question, values) }),
     ...(by === undefined ? {} : { answeredBy: by }),
   }
 }
 
-function shown(questionJson: string, values: ReadValues): Question {
-  const question = JSON.parse(questionJson) as Question
+function shown(question: Question, values: ReadValues): Question {
   return question.data === undefined ? question : { ...question, data: values.decode(question.data) }
 }
 
@@ -34,6 +33,6 @@ export function completedToken(record: TokenRecord, success: boolean): Completed
 }
 
 /** What a token asks, with its data as they are stored; `undefined` for a plain token. */
-export function questionOf({ questionJson }: TokenRecord): Question | undefined {
+export function questionOf({ questionJson }: Pick<TokenRecord, 'questionJson'>): Question | undefined {
   return questionJson === undefined ? undefined : (JSON.parse(questionJson) as Question)
 }
