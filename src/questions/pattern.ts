@@ -57,11 +57,12 @@ function readAnew(pattern: string): ReadPattern {
 /** With which power of a text's length its steps can grow; `undefined`: exponentially, or too hard to tell. */
 function degreeOf(pattern: string): number | undefined {
   try {
-    const many = quantifiersOf(parsed(pattern)).filter(({ max }) => max >= FEW)
+    const tree = parsed(pattern)
+    const many = quantifiersOf(tree).filter(({ max }) => max >= FEW)
     if (many.length > MOST_REPETITIONS) return undefined
-    const widened = new RegExp(widen(pattern), FLAGS)
+    const widened = new RegExp(widen(pattern, many), FLAGS)
     const most = pattern.startsWith('^') ? MOST_WAYS : MOST_WAYS_OF_PLACE
-    if (waysOf(parsed(pattern)) > most || hasLikeAlternatives(parsed(widened.source))) return undefined
+    if (waysOf(tree) > most || hasLikeAlternatives(parsed(widened.source))) return undefined
     const { reports } = analyse(widened)
     return reports.some(({ exponential }) => exponential) ? undefined : 1 + reports.length
   } catch {
@@ -70,9 +71,9 @@ function degreeOf(pattern: string): number | undefined {
 }
 
 /** Many times, as the analysis takes it, is without an end. */
-function widen(pattern: string): string {
+function widen(pattern: string, many: readonly AST.Quantifier[]): string {
   let widened = pattern
-  const quantifiers = quantifiersOf(parsed(pattern)).filter(({ max }) => max >= FEW && max !== Infinity)
+  const quantifiers = many.filter(({ max }) => max !== Infinity)
   // The last one first, so that the places of the others stay.
   for (const { min, greedy, element, end } of quantifiers.sort((one, other) => other.end - one.end)) {
     widened = `${widened.slice(0, element.end)}{${String(Math.min(min, FEW))},}${greedy ? '' : '?'}${widened.slice(end)}`
