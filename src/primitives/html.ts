@@ -47,7 +47,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-function escaped(text: string): string {
+/** A text as markup, for what writes markup without {@link html}. */
+export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (mark) => ESCAPES[mark] ?? '')
 }
 

@@ -1,3 +1,4 @@
+import { escaped } from '../../primitives/html.ts'
 import { STORY_STYLE } from './story-style.ts'
 import { type StoryLane, type LaneEvent, type LaneState, storyLanes } from './story-lanes.ts'
 import { spell } from './spell.ts'
@@ -150,17 +151,7 @@ function value(given: unknown): string {
     : `${json.slice(0, MOST_VALUE)}… ${json.length - MOST_VALUE} characters more`
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
 /** A text as markup, with its control characters made visible, and those that turn the direction of what follows. */
 function text(plain: string): string {
-  return plain
-    .replace(/[^\P{C}\n]/gu, (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ''}}`)
-    .replace(/[&<>"']/g, (mark) => ESCAPES[mark] ?? '')
+  return escaped(plain.replace(/[^\P{C}\n]/gu, (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ''}}`))
 }
