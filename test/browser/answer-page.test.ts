@@ -15,7 +15,15 @@ import {
 } from '../../src/answer-page/page.ts'
 import type { AnswerPageOptions } from '../../src/answer-page/texts.ts'
 import { answerOf, type SentField, type ReadAnswer } from '../../src/answer-page/values.ts'
-import { type Browser, chromiumPath, type ConsolePage, openChromium, STEP_MS } from './chromium.ts'
+import {
+  type Browser,
+  chromiumPath,
+  type ConsolePage,
+  type ContextOptions,
+  openChromium,
+  openPage,
+  STEP_MS,
+} from './chromium.ts'
 
 const TEST_MS = 300_000
 const WIDTHS = [360, 1_000]
@@ -216,14 +224,8 @@ describe.skipIf(chromiumPath === undefined)('the page of a question in Chromium'
     await new Promise((resolve) => server.close(resolve))
   })
 
-  async function open(
-    options: { readonly colorScheme?: 'light' | 'dark'; readonly javaScriptEnabled?: boolean } = {},
-  ): Promise<ConsolePage & AsyncDisposable> {
-    const context = await browser.newContext(options)
-    const page = await context.newPage()
-    page.setDefaultTimeout(STEP_MS)
-    return Object.assign(page, { [Symbol.asyncDispose]: () => context.close() })
-  }
+  const open = (options?: ContextOptions): Promise<ConsolePage & AsyncDisposable> =>
+    openPage(browser, options)
 
   it.each(['light', 'dark'] as const)(
     'has no violation and no sideways scrolling at any width (%s)',

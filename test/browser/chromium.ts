@@ -13,12 +13,14 @@ interface Playwright {
   }
 }
 
+export interface ContextOptions {
+  readonly colorScheme?: 'light' | 'dark'
+  readonly javaScriptEnabled?: boolean
+}
+
 export interface Browser {
   newPage(): Promise<Page>
-  newContext(options: {
-    readonly colorScheme?: 'light' | 'dark'
-    readonly javaScriptEnabled?: boolean
-  }): Promise<Context>
+  newContext(options: ContextOptions): Promise<Context>
   close(): Promise<void>
 }
 
@@ -86,4 +88,15 @@ export function openChromium(): Promise<Browser> {
   const { chromium } = createRequire(import.meta.url)('playwright-core') as Playwright
   const executablePath = chromiumPath ?? ''
   return chromium.launch({ executablePath, args: QUIET, chromiumSandbox: false, timeout: STEP_MS })
+}
+
+/** A page in a profile of its own, which is closed with it. */
+export async function openPage(
+  browser: Browser,
+  options: ContextOptions = {},
+): Promise<ConsolePage & AsyncDisposable> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  page.setDefaultTimeout(STEP_MS)
+  return Object.assign(page, { [Symbol.asyncDispose]: () => context.close() })
 }

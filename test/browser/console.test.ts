@@ -4,7 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEngine, type Engine, task } from 'waitpoint'
 import { type HttpServer, serve } from 'waitpoint/http'
 import { PushSource } from '../support/streams.ts'
-import { type Browser, chromiumPath, type ConsolePage, openChromium, STEP_MS } from './chromium.ts'
+import {
+  type Browser,
+  chromiumPath,
+  type ConsolePage,
+  type ContextOptions,
+  openChromium,
+  openPage,
+  STEP_MS,
+} from './chromium.ts'
 
 const KEY = 'tr_dev_xxxxxxxx'
 const TEST_MS = 300_000
@@ -84,16 +92,12 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   })
 
   /** A window in which the visitor has logged in. */
-  async function open(
-    options: { readonly colorScheme?: 'light' | 'dark'; readonly javaScriptEnabled?: boolean } = {},
-  ): Promise<ConsolePage & AsyncDisposable> {
-    const context = await browser.newContext(options)
-    const page = await context.newPage()
-    page.setDefaultTimeout(STEP_MS)
+  async function open(options?: ContextOptions): Promise<ConsolePage & AsyncDisposable> {
+    const page = await openPage(browser, options)
     await page.goto(`${server.url}/console`)
     await page.fill('[name=key]', KEY)
     await page.click('main button')
-    return Object.assign(page, { [Symbol.asyncDispose]: () => context.close() })
+    return page
   }
 
   it.each(['light', 'dark'] as const)(
