@@ -71,18 +71,21 @@ export const INSERT_TOKEN: RepeatableCall<TokenInsert, TokenInserted | 'stale'> 
     ),
 }
 
-/** A completion wins once. One that is found completed with its own output, by its own author, has won before. */
+/**
+ * A completion wins once. One that is found completed with its own output, by its own author, has won before; but never by an
+ * answer to no question, or to another one, which cannot win.
+ */
 export const SETTLE_TOKEN: RepeatableCall<TokenSettle, TokenSettled | 'stale' | undefined> = {
   ask: (storage, request) => storage.tokens.settle(request),
   isTold: true,
   again: async (storage, request) => {
     const answer = await storage.tokens.settle(request)
     if (answer === undefined || answer === 'stale' || answer.won) return answer
-    const { status, outputJson, answeredJson, timeoutAt } = answer.record
+    const { status, outputJson, answeredJson, questionJson, timeoutAt } = answer.record
     const isOwn = request.isTimeOut
       ? status === 'TIMED_OUT' && timeoutAt === request.now
       : status === 'COMPLETED' && outputJson === request.outputJson
-    return isOwn && answeredJson === request.answeredJson
+    return isOwn && answeredJson === request.answeredJson && questionJson === request.question
       ? { ...answer, won: true, settledNow: true }
       : answer
   },

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import superjson from 'superjson'
 import * as z from 'zod'
-import { createEngine, type Engine, task, wait } from 'waitpoint'
+import { createEngine, type Engine, memoryStorage, task, wait } from 'waitpoint'
+import { SETTLE_TOKEN } from '../../../src/core/host/storage-calls.ts'
 
 const SCHEMA = z.object({ decision: z.enum(['approve', 'reject']), note: z.string().optional() })
 const LIMIT = z.string().transform(Number)
@@ -217,6 +218,18 @@ describe('an answer', () => {
     await expect(engine.wait.completeToken(id, 1, { by: by as never })).rejects.toThrow()
     expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
   })
+})
+
+it('is not won by a completion that asked for its question and is repeated, whatever the winner answered', async () => {
+  const storage = memoryStorage()
+  await using engine = createEngine({ tasks: [], storage })
+  const { id } = await engine.wait.createToken({ choices: ['yes', 'no'] })
+  await engine.wait.completeToken(id, 'yes')
+  const read = await storage.tokens.get(id, 0)
+  const probe = { id, outputJson: '"yes"', by: 'engine', now: 0 }
+  expect(await SETTLE_TOKEN.again?.(storage, probe)).toMatchObject({ won: false })
+  const answer = { ...probe, question: read?.record.questionJson }
+  expect(await SETTLE_TOKEN.again?.(storage, answer)).toMatchObject({ won: true })
 })
 
 async function waitingTokens(engine: Engine): Promise<readonly [string]> {
