@@ -1,4 +1,5 @@
 import { html, type Html } from '../primitives/html.ts'
+import { indentedJson } from '../primitives/indented-json.ts'
 import { type AnswerChoice, cut, type AnswerField, type FormModel, readable } from './form.ts'
 import type { Wording } from './texts.ts'
 import { BOOLEANS } from './values.ts'
@@ -207,7 +208,7 @@ function textOf(value: unknown): string {
 /** A value that is too deep to be written has no text. */
 function jsonOf(value: unknown): string {
   try {
-    return JSON.stringify(value, undefined, 2)
+    return indentedJson(value)
   } catch {
     return '…'
   }

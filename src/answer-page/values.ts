@@ -1,3 +1,4 @@
+import { indentedJson } from '../primitives/indented-json.ts'
 import { offsetAt } from '../primitives/time-zones.ts'
 import {
   type BooleanField,
@@ -58,7 +59,7 @@ export function fieldsOf(model: FormModel, value: unknown, options?: AnswerPageO
   if (model.kind === 'json')
     return [
       [MARK, '1'],
-      [ROOT, JSON.stringify(value, undefined, 2)],
+      [ROOT, indentedJson(value)],
     ]
   const { timeZone } = new Wording(options)
   return [[MARK, '1'], ...filled(model.root, { value, name: ROOT, timeZone })]
@@ -180,7 +181,8 @@ class AnswerReader {
     const number = NUMBER.test(text) ? Number(text) : NaN
     if (!Number.isFinite(number)) return this.#failed(path, 'notNumber')
     if (isInteger && !Number.isInteger(number)) return this.#failed(path, 'notInteger')
-    const isExact = !/^-?\d+$/.test(text) || BigInt(text) === BigInt(number)
+    // Also as JSON writes it, whose last digits are rounded.
+    const isExact = !/^-?\d+$/.test(text) || text === String(number) || BigInt(text) === BigInt(number)
     if (!isExact) return this.#failed(path, 'notExact')
     // Not -0, which JSON does not have.
     return number + 0

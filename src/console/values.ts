@@ -1,6 +1,7 @@
 import { plainValue } from '../api/noted-value.ts'
 import { fromJson } from '../api/serialize.ts'
 import { html, type Html } from '../primitives/html.ts'
+import { indentedJson } from '../primitives/indented-json.ts'
 
 /** So many characters of one value are shown. */
 const MOST_CHARACTERS = 20_000
@@ -35,18 +36,18 @@ export function block(
 }
 
 /** A stored JSON text, over several lines if it is short enough for that. */
-export function indented(text: string | undefined): string {
+export function indentedText(text: string | undefined): string {
   return lines(text, fromJson)
 }
 
-/** Like `indented()`, but a value with notes is its JSON. */
-export function indentedJson(text: string | undefined): string {
+/** Like `indentedText()`, but a value with notes is its JSON. */
+export function indentedPlain(text: string | undefined): string {
   return lines(text, (stored) => plainValue(fromJson(stored)))
 }
 
 function lines(text: string | undefined, read: (text: string) => unknown): string {
   if (text === undefined) return 'undefined'
-  return text.length > MOST_CHARACTERS ? text : JSON.stringify(read(text), undefined, 2)
+  return text.length > MOST_CHARACTERS ? text : indentedJson(read(text))
 }
 
 export function count(number: number): string {

@@ -36,6 +36,14 @@ describe('answerOf', () => {
     )
   })
 
+  it('reads the digits that JSON writes, and no others that would be rounded', () => {
+    const model = formOf({ schema: { type: 'number' } })
+    const read = (text: string): unknown =>
+      answerOf(model, [...fieldsOf(model, 0).slice(0, 1), ['answer', text]])
+    expect(read('-281171005605246270')).toEqual({ kind: 'answer', value: -281171005605246270 })
+    expect(read('-281171005605246271')).toMatchObject({ kind: 'errors' })
+  })
+
   it('never throws, and reads one answer or says what is wrong, whatever is sent', () => {
     const name = fc.oneof(fc.string(), fc.stringMatching(/^(form|more|answer(\.\d){0,3})$/))
     fc.assert(

@@ -15,8 +15,8 @@ import {
   count,
   duration,
   facts,
-  indented,
-  indentedJson,
+  indentedText,
+  indentedPlain,
   moment,
   short,
   table,
@@ -146,7 +146,7 @@ function stored(record: RunRecord, name: RunText): string | undefined {
 
 function textOf(visit: Visit, record: RunRecord, name: RunText): Html {
   const whole = `${placeOf(visit, 'runs', record.id)}/${name}.json`
-  return block(indentedJson(stored(record, name)), { label: name, whole })
+  return block(indentedPlain(stored(record, name)), { label: name, whole })
 }
 
 function factsOf(visit: Visit, record: RunRecord, owner: RunOwner | undefined): Html {
@@ -340,7 +340,7 @@ function payloadForm(
   wrong: WrongPayload | undefined,
 ): Html | undefined {
   if (payloadJson.length > MOST_EDITED) return undefined
-  const typed = wrong?.typed ?? (payloadJson === '' ? '' : plainJson(indented(payloadJson)))
+  const typed = wrong?.typed ?? (payloadJson === '' ? '' : plainJson(indentedText(payloadJson)))
   return html`<details class="sure wide" ${wrong !== undefined && html`open`}>
     <summary>Run with another payload…</summary>
     <form method="post" action="${placeOf(visit, 'runs', id)}/trigger">

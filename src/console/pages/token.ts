@@ -7,7 +7,7 @@ import { modelOf } from '../../http/answer-pages.ts'
 import { exactly, html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, runRecord } from '../records.ts'
-import { badge, block, facts, indented, indentedJson, isoOf, moment, short } from '../values.ts'
+import { badge, block, facts, indentedText, indentedPlain, isoOf, moment, short } from '../values.ts'
 import { eventsOf, formToken, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks } from './runs.ts'
 
@@ -60,7 +60,7 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
           ${status === 'WAITING' && mayComplete && [answerForm(visit, record, answered), timeOutForm(visit, record)]}${
             status === 'COMPLETED' &&
             html`<h2>Answer</h2>
-              ${block(indentedJson(outputJson), { label: 'answer' })}`
+              ${block(indentedPlain(outputJson), { label: 'answer' })}`
           }
         </section>
       </div>
@@ -131,7 +131,7 @@ function askedOf({ message, data, approvers, onTimeoutText }: Question): Html {
   return html`<section id="question">
     <h2>Question</h2>
     ${message !== undefined && html`<p dir="auto">${message}</p>`}
-    ${data !== undefined && block(indentedJson(JSON.stringify(data)), { label: 'data' })}
+    ${data !== undefined && block(indentedPlain(JSON.stringify(data)), { label: 'data' })}
     ${approvers !== undefined && html`<p class="soft">Who may answer: ${approvers.join(', ')}</p>`}
     ${onTimeoutText !== undefined && html`<p class="soft">Without an answer: ${onTimeoutText}</p>`}
   </section>`
@@ -200,10 +200,10 @@ function waitingOf(visit: Visit, runs: readonly string[]): Html {
 function contextOf(visit: Visit, { id, payloadJson, metadataJson }: RunRecord): Html {
   const wholeOf = (name: string): string => `${placeOf(visit, 'runs', id)}/${name}.json`
   return html`<h2>Payload of its run</h2>
-    ${block(indentedJson(payloadJson), { label: 'payload', whole: wholeOf('payload') })}${
+    ${block(indentedPlain(payloadJson), { label: 'payload', whole: wholeOf('payload') })}${
       metadataJson !== undefined &&
       html`<h2>Metadata of its run</h2>
-        ${block(indented(metadataJson), { label: 'metadata', whole: wholeOf('metadata') })}`
+        ${block(indentedText(metadataJson), { label: 'metadata', whole: wholeOf('metadata') })}`
     }`
 }
 
