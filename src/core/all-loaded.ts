@@ -3,17 +3,27 @@ import { TRIALS } from './execution/claimer.ts'
 import { explainRun } from './reading/explanation.ts'
 import { timeline } from './reading/timeline.ts'
 import { signAccessToken } from './namespaces/access-token.ts'
+import { continueRun } from './namespaces/continue-run.ts'
 import { COUNT_RUNS, countRuns, countTokens } from './namespaces/counts.ts'
+import { listedRuns, listedTokens } from './namespaces/list-pages.ts'
 import { listQueues, retrieveQueue, changeQueue } from './namespaces/queues.ts'
 import { answeredJson, checkAnswer, outputBy, questionJson, readPerson } from './namespaces/questions.ts'
 import { QUEUES } from './namespaces/queue-handle.ts'
+import { storeReplay, storeRun } from './namespaces/replay.ts'
+import { rescheduleRun } from './namespaces/reschedule.ts'
 import { resetKey } from './namespaces/reset-key.ts'
+import { tagRun } from './namespaces/tag-run.ts'
 import {
   ACCESS_TOKENS,
   COUNTS,
   EXPLANATION,
   KEY_RESET,
+  LISTS,
   QUESTIONS,
+  RELEASE,
+  REPLAY,
+  RESCHEDULE,
+  TAGS,
   TIMELINE,
 } from './namespaces/late-calls.ts'
 import { ScheduleBook } from './schedules/schedule-book.ts'
@@ -29,8 +39,13 @@ export function loadAll(): void {
   EXPLANATION.provide({ explainRun })
   TIMELINE.provide({ timeline })
   ACCESS_TOKENS.provide({ signAccessToken })
+  RELEASE.provide({ continueRun })
   COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })
+  LISTS.provide({ listedRuns, listedTokens })
   QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson, readPerson })
   QUEUES.provide({ listQueues, retrieveQueue, changeQueue })
+  REPLAY.provide({ storeReplay, storeRun })
+  RESCHEDULE.provide({ rescheduleRun })
   KEY_RESET.provide({ resetKey })
+  TAGS.provide({ tagRun })
 }

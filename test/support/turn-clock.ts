@@ -1,6 +1,7 @@
 import type { HoldingClock } from '../../src/contract/clock.ts'
 import { macrotaskTurn } from '../../src/clock/macrotask-turn.ts'
 import { TimerCallback } from '../../src/clock/timer-callback.ts'
+import { loadAll } from '../../src/core/all-loaded.ts'
 import { DeadlineQueue } from '../../src/primitives/deadline-queue.ts'
 import { statements } from '../../src/testing/storages/statements.ts'
 
@@ -20,6 +21,8 @@ const START = Date.UTC(2030, 0, 1)
 
 /** @param isTicking Every look at the clock is a millisecond later than the one before: no two instants are equal. */
 export function turnClock(isTicking = false): TurnClock {
+  // A turn does not wait for a disk.
+  loadAll()
   const timers = new DeadlineQueue<TimerCallback>()
   let now = START
   let beats = 0

@@ -28,12 +28,7 @@ import { readableValues, type Values } from '../../api/values.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { type RunSurroundings, viewRetrievedRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
-import { continueRun } from './continue-run.ts'
-import { COUNTS, EXPLANATION, KEY_RESET } from './late-calls.ts'
-import { listedRuns } from './list-pages.ts'
-import { storeReplay } from './replay.ts'
-import { rescheduleRun } from './reschedule.ts'
-import { tagRun } from './tag-run.ts'
+import { COUNTS, EXPLANATION, KEY_RESET, LISTS, RELEASE, REPLAY, RESCHEDULE, TAGS } from './late-calls.ts'
 import { checkedList, LIST_NAMES } from './token-list.ts'
 import { TriggeredRun } from './triggered-run.ts'
 
@@ -56,7 +51,8 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   list(params: ListRunsParams = {}): CursorPagePromise<Run> {
     const about = { params, values: readableValues(this.#values) }
     return cursorPages(
-      (cursor) => this.#kernel.read(() => listedRuns(this.#kernel, about, cursor)),
+      (cursor) =>
+        this.#kernel.read(() => LISTS.use(({ listedRuns }) => listedRuns(this.#kernel, about, cursor))),
       () => checkedList(params, 'runs.list', FILTERS),
     )
   }
@@ -88,13 +84,15 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     return this.#about(run, async (id) => {
       const original = await readRun(this.#kernel, id)
       this.#kernel.tasks.require(original.taskId)
-      const { record } = await storeReplay(this.#kernel, original)
+      const { record } = await REPLAY.use(({ storeReplay }) => storeReplay(this.#kernel, original))
       return new TriggeredRun(this.#kernel, { record, isCached: false })
     })
   }
 
   continueWith(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return this.#about(run, async (id) => this.#view(await continueRun(this.#kernel, id)))
+    return this.#about(run, async (id) =>
+      this.#view(await RELEASE.use(({ continueRun }) => continueRun(this.#kernel, id))),
+    )
   }
 
   explain(run: RunReference): Promise<RunExplanation> {
@@ -109,7 +107,9 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
-    return this.#about(run, async (id) => this.#view(await rescheduleRun(this.#kernel, id, options)))
+    return this.#about(run, async (id) =>
+      this.#view(await RESCHEDULE.use(({ rescheduleRun }) => rescheduleRun(this.#kernel, id, options))),
+    )
   }
 
   resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {
@@ -117,7 +117,10 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {
-    return this.#about(run, async (id) => (await tagRun(this.#kernel, id, { added: tags })).tags)
+    return this.#about(
+      run,
+      async (id) => (await TAGS.use(({ tagRun }) => tagRun(this.#kernel, id, { added: tags }))).tags,
+    )
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {

@@ -4,7 +4,7 @@ import type { Cursor, CursorPagePromise } from '../../api/cursor-page.ts'
 import { TAG_NAMES } from '../../api/tag-filter.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
-import { listedTokens } from './list-pages.ts'
+import { LISTS } from './late-calls.ts'
 import type { ListTokensParams, Token } from '../../api/token.ts'
 
 /** The filters that all lists have. */
@@ -22,7 +22,7 @@ const NAMES: OptionNames<ListTokensParams> = { ...LIST_NAMES, ...TAG_NAMES, idem
 /** Tokens, newest first; see docs/waitpoints.md. */
 export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {
   return cursorPages(
-    (cursor) => kernel.read(() => listedTokens(kernel, params, cursor)),
+    (cursor) => kernel.read(() => LISTS.use(({ listedTokens }) => listedTokens(kernel, params, cursor))),
     () => checkedList(params, 'wait.listTokens', NAMES),
   )
 }
