@@ -107,7 +107,9 @@ export class Slots {
 
   /** How many more new runs may be claimed: runs that wait for a turn to go on are to have the other slots. */
   get roomToClaim(): number {
-    return this.#isPaused && !this.#line.isEmpty ? this.room - this.#roomToResume : this.room
+    // Where there are slots without a limit none is theirs.
+    if (!this.#isPaused || this.#line.isEmpty || this.room === Infinity) return this.room
+    return this.room - this.#roomToResume
   }
 
   get used(): number {

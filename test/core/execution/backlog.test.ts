@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createEngine, type Engine, task, wait } from 'waitpoint'
+import { kernelOf } from '../../../src/core/engine.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { storageOfThisProcess } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
@@ -142,6 +143,31 @@ describe('a backlog of runs', () => {
     await engine.wait.completeToken(id)
     const turns = await turnsUntil(() => resumed, MANY)
     expect(mostBetween(turns)).toBeLessThanOrEqual(2 * (QUESTIONS + 1) * STARTS)
+  })
+
+  it('leaves room for new runs while all of it goes on, where slots have no limit', async () => {
+    const room = new Set<number>()
+    let resumed = 0
+    const token = createDeferred<string>()
+    const ask = bodyTask(async () => {
+      await wait.forToken(await token.promise)
+      resumed += 1
+    })
+    await using engine = createEngine({
+      tasks: [ask],
+      clock: impatientClock(QUESTIONS),
+      storage: storageOfThisProcess(),
+    })
+    for (let index = 0; index < MANY; index += 1) await engine.trigger(ask, null)
+    const { id } = await engine.wait.createToken()
+    token.resolve(id)
+    await until(() => engine.stats().attempts === MANY && engine.stats().executing === 0)
+    void engine.wait.completeToken(id)
+    while (resumed < MANY) {
+      room.add(kernelOf(engine).slots.roomToClaim)
+      await turn()
+    }
+    expect([...room]).toEqual([Infinity])
   })
 
   it('on the system clock lets timers and I/O have their turns', async () => {
