@@ -1,6 +1,6 @@
 import type { Storage } from 'waitpoint'
 import { seededRandom } from '../../src/clock/seeded-random.ts'
-import type { RunFence, RunResumed, StorageOperation, TickResult } from '../../src/contract/storage.ts'
+import type { StorageOperation, TickResult } from '../../src/contract/storage.ts'
 import { StorageUnavailableError } from '../../src/contract/storage-unavailable.ts'
 import { isPromise } from '../../src/primitives/awaitable.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
@@ -40,8 +40,6 @@ export interface Caller {
 interface Message {
   readonly caller: Caller
   readonly name: StorageOperation
-  /** The run of a resume. */
-  readonly runId: string | undefined
   readonly perform: () => unknown
   readonly answer: (answer: unknown) => void
   readonly fail: (error: unknown) => void
@@ -79,9 +77,7 @@ export class LossyNetwork {
       // What it resolves with is what the operation has answered.
       const answer = resolve as (answer: unknown) => void
       const perform = (): unknown => operation(...args)
-      const [request] = args as readonly unknown[]
-      const runId = name === 'runs.resume' ? (request as RunFence).id : undefined
-      this.#out = [...this.#out, { caller, name, runId, perform, answer, fail: reject, outcome: undefined }]
+      this.#out = [...this.#out, { caller, name, perform, answer, fail: reject, outcome: undefined }]
       return promise
     })
     return {
@@ -131,13 +127,10 @@ export class LossyNetwork {
   }
 
   #perform(message: Message): void {
-    const { caller, name, runId, perform } = message
+    const { caller, name, perform } = message
     this.#note(`${caller.name}: ${name} is performed`)
     const answered = (answer: unknown): void => {
       message.outcome = { answer }
-      // A late copy of a refused one would resume the run unknown to its engine: see docs/decisions/leases-and-fences.md.
-      if (name === 'runs.resume' && (answer as RunResumed).outcome === 'full')
-        this.#late = this.#late.filter((late) => late.runId !== runId)
       if (name === 'tick' && !(answer as TickResult).alive) this.lostLeases += 1
     }
     const failed = (error: unknown): void => {

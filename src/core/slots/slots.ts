@@ -36,6 +36,8 @@ interface Resuming {
   readonly lane: string
   /** A slot of the lane may have been freed since. */
   isFreed: boolean
+  /** How often storage was asked. */
+  tries: number
 }
 
 /** A parked run that the settle of a token may resume, until it goes on. */
@@ -363,11 +365,12 @@ export class Slots {
     })
   }
 
-  #storeResume(attempt: Attempt, isHinted: boolean): Awaitable<RunResumed> {
+  #storeResume(attempt: Attempt, isHinted: boolean, asked: Resuming): Awaitable<RunResumed> {
     const { runs } = this.#kernel.host.storage
     const queueLimit = this.#kernel.tasks.queueLimits.get(attempt.record.queue)
     return this.#kernel.outage.persist<RunResumed>(attempt, () => {
       if (!attempt.is('resuming')) return { outcome: 'stale' }
+      asked.tries += 1
       return runs.resume({ queueLimit, isHinted, ...this.#fence(attempt, parksOf(attempt)) })
     })
   }
@@ -396,16 +399,17 @@ export class Slots {
     const isHinted = !attempt.hasDeliveries
     const { queue } = attempt.record
     if (this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)) this.#line.ask(lane)
-    const resuming = { lane, isFreed: false }
+    const resuming: Resuming = { lane, isFreed: false, tries: 0 }
     this.#resuming.add(resuming)
     this.#ask(attempt, () =>
-      chain(this.#storeResume(attempt, isHinted), (answer) => {
+      chain(this.#storeResume(attempt, isHinted, resuming), (answer) => {
         const isFull = answer.outcome === 'full'
         this.#line.answered(lane, isFull && !resuming.isFreed)
         this.#resuming.delete(resuming)
         if (isFull) this.#limited.add(queue)
         if (attempt.is('resuming')) {
-          if (isFull) this.#backInLine(attempt, place)
+          // The try whose answer was lost may get the slot after this refusal: its run is the first to ask again.
+          if (isFull) this.#backInLine(attempt, resuming.tries > 1 ? 'first' : place)
           else this.#resumed(attempt, answer, isHinted)
         }
         // Stored after the lease was lost: the run is left to the next claim, and no tick may come that says so.
@@ -439,11 +443,12 @@ export class Slots {
     this.#kernel.upcalls.stale(attempt)
   }
 
-  #backInLine(attempt: Attempt, place: ReadyRun | undefined): void {
+  #backInLine(attempt: Attempt, place: ReadyRun | 'first' | undefined): void {
     this.#giveBack(attempt)
     this.#resumedSince -= 1
     attempt.queue()
-    if (place === undefined) this.#line.add(attempt, laneOf(attempt), this.#kernel.host.now())
+    if (place === 'first') this.#line.add(attempt, laneOf(attempt), -Infinity)
+    else if (place === undefined) this.#line.add(attempt, laneOf(attempt), this.#kernel.host.now())
     else this.#line.putBack(place)
   }
 
