@@ -66,9 +66,8 @@ interface Lease {
   readonly isLost: boolean
   /** How many runs executed when it was lost. */
   readonly executing?: number
-  /** The number of the last claim, and the runs it handed out. */
+  /** The number of the last claim. */
   readonly claim?: number
-  readonly claimed?: readonly { readonly id: string; readonly epoch: number }[]
 }
 
 /** The data that outlives the process. */
@@ -171,11 +170,12 @@ export class TemplateStorage implements Storage {
       this.#expireLeases(now)
       const lease = this.#db.leases.get(by)
       if (lease === undefined || lease.isLost) return { runs: [], ended: [] }
-      const { claim: last = 0, claimed = [] } = lease
-      if (number < last) return { runs: [], ended: [] }
-      if (number === last) {
-        const held = claimed.flatMap((one) => this.#fenced({ ...one, by }) ?? [])
-        return { runs: held.filter(({ status }) => status === 'EXECUTING'), ended: [] }
+      if (number <= (lease.claim ?? 0)) return { runs: [], ended: [] }
+      this.#db.leases.put(by, { ...lease, claim: number })
+      // A muster.
+      if (claim.limit === 0) {
+        const held = this.#db.runs.where(({ owner, status }) => owner === by && status === 'EXECUTING')
+        return { runs: held, ended: [] }
       }
       const ended = this.#sweep(Infinity, { by, now })
       const runs: RunRecord[] = []
@@ -211,11 +211,6 @@ export class TemplateStorage implements Storage {
           )
         else runs.push(this.#start({ ...run, interruptions }, claim))
       }
-      this.#db.leases.put(by, {
-        ...lease,
-        claim: number,
-        claimed: runs.map(({ id, epoch }) => ({ id, epoch })),
-      })
       const later = this.#claimable(claim).map((run) => this.#startAt(run, claim))
       const nextStartAt = Math.min(...later.filter((at) => at > now))
       const waiting = { isHeldBack: isHeldBack || undefined, isTrialDue: isTrialDue || undefined }

@@ -101,10 +101,11 @@ export interface RunStore extends RunStoreExtras {
    * - while the caller executes fewer than `2 ** (t - d)` suspects, those of this claim included, if `d < t`; else it is left (`isHeldBack`);
    * - by a claim with `isTrial`, which claims nothing else, if `d >= t`; else it is left (`isTrialDue`).
    *
-   * Each owner numbers its claims upwards. The number of its last claim repeats that claim, because the answer was lost:
-   * nothing is claimed, and `runs` are those of the last claim that are still `EXECUTING` under the same epoch, whatever
-   * `limit` says. A lower number is a claim that came too late: it changes nothing and answers nothing. A claim that was
-   * refused because the lease was not live does not count.
+   * Each owner numbers its claims upwards. A number that is not above its last is a claim that came too late: it changes nothing
+   * and answers nothing. A claim that was refused because the lease was not live does not count.
+   *
+   * A claim with a `limit` of 0 is a muster: nothing is claimed, and `runs` are all that are `EXECUTING` for the caller. So an
+   * engine finds out what it was given by calls whose answers were lost, and these give it nothing any more.
    */
   claim(request: RunClaim): Awaitable<RunClaimed>
   /**
@@ -230,7 +231,7 @@ export interface RunUpdated {
 export interface RunClaim {
   readonly by: string
   readonly now: number
-  /** From 1. Higher than the number of the owner's last claim, or equal to repeat that claim. */
+  /** From 1. Higher than the number of the owner's last claim. */
   readonly number: number
   readonly taskIds: readonly string[]
   /** The version of each task's code: that of the runs which begin an attempt of their policy. */
@@ -638,8 +639,8 @@ export interface StorageExtras {
  * answers `isClaimed`. It does so only for a `QUEUED` run that the caller, with a live lease, would claim next: no run of the tasks that
  * the caller executes can be claimed already, and nothing is set of its queue. Otherwise the run is inserted, and claimed by a claim.
  *
- * A run that its insert has claimed is no part of any claim: repeating one does not answer it. If the answer to the insert is lost, the
- * caller makes a claim with a number above `number`; from then on no insert with a lower number claims its run.
+ * If the answer to the insert is lost, the caller makes a muster with a number above `number`; from then on no insert with a lower number
+ * claims its run.
  */
 export interface NewRunClaim {
   /** The tasks that the caller executes. */

@@ -6,6 +6,7 @@ import { StorageUnavailableError } from '../../src/contract/storage-unavailable.
 import { createEngineOn, kernelOf } from '../../src/core/engine.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { isInMemory, steadyStorage } from './abandon.ts'
+import { claimingMemory } from './claiming-memory.ts'
 import { type Caller, Dice, LossyNetwork } from './lossy-network.ts'
 import { resumingMemory } from './resuming-memory.ts'
 import { type TurnClock, turnClock } from './turn-clock.ts'
@@ -92,9 +93,11 @@ export class RandomWorld {
     this.#seed = seed
     this.#dice = new Dice(seed)
     this.#chances = this.#dice.pick(WORLDS)
-    // One that resumes a run with the settle of its token, as that of Postgres does.
-    const resumes = isInMemory() && this.#dice.happens(1 / 2)
-    this.#storage = resumes ? resumingMemory() : steadyStorage()
+    // One that resumes a run with the settle of its token, or claims it with its insert, as that of Postgres does.
+    const open = isInMemory()
+      ? this.#dice.pick([steadyStorage, resumingMemory, claimingMemory])
+      : steadyStorage
+    this.#storage = open()
     this.#network = new LossyNetwork(this.#dice, (event) => this.#note(event))
     this.#tasks = this.#made()
     for (let left = 2 + this.#dice.below(2); left > 0; left -= 1) this.#begin()

@@ -1,15 +1,24 @@
+import { AsyncResource } from 'node:async_hooks'
+import type { TaskRegistry } from '../../api/task-definition.ts'
 import type { CancelTimer } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, NewRunClaim, RunClaim, RunClaimed, RunInserted } from '../../contract/storage.ts'
-import { isPromise, unawaited } from '../../primitives/awaitable.ts'
-import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
+import { isPromise, rescue, unawaited } from '../../primitives/awaitable.ts'
 import { type Late, late } from '../../primitives/late.ts'
-import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
-import { type ClaimParts, type LostRuns, NewRuns } from './new-runs.ts'
+import type { EventQueue } from '../changes/events.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Breath } from '../host/breath.ts'
+import type { Host } from '../host/host.ts'
+import type { Ticker } from '../host/ticker.ts'
+import type { Slots } from '../slots/slots.ts'
+import type { Executor } from './executor.ts'
+import { doubtfulOf, type Ticket, Tickets } from './tickets.ts'
 import type * as trials from './trials.ts'
 import type { Trials, TrialSettings } from './trials.ts'
 
 const CLAIM_LIMIT = 256
+/** Of more runs that are triggered at once the rest are claimed together. */
+const MOST_INSERTS = 16
 /** The name of the timer that waits for a rate. */
 const RATE = 'the rate of a queue'
 const SETTLED = Promise.resolve()
@@ -18,6 +27,17 @@ const NONE: readonly never[] = []
 /** Once a run is due to be executed alone, which is rare. */
 export const TRIALS: Late<typeof trials> = /* @__PURE__ */ late(() => import('./trials.ts'))
 
+interface Parts {
+  readonly host: Host
+  readonly breath: Breath
+  readonly tasks: TaskRegistry
+  readonly events: EventQueue
+  readonly publisher: Publisher
+  readonly ticker: Ticker
+  readonly slots: Slots
+  readonly executor: Executor
+}
+
 export interface ClaimSettings extends TrialSettings {
   /** An engine that does not hear of storage for so long has lost its runs to others. */
   readonly leaseMs: number
@@ -25,37 +45,16 @@ export interface ClaimSettings extends TrialSettings {
   readonly execute: boolean
 }
 
-/** A claim is out. */
-interface Asking extends Doubt {
-  readonly kind: 'asking'
-  readonly limit: number
-  /** Runs whose inserts claim nothing any more once this claim is answered. */
-  lost: LostRuns
-  /** For callers that wait for the answer. */
-  answered: Deferred<void> | undefined
-  /** Its runs are being started. */
-  isAnswered: boolean
-  /** A slot was given back meanwhile. */
-  isSlotFreed: boolean
-}
-
-/** The answer was lost: the claim is asked again under its number, for as many runs. */
-interface AnswerUnknown extends Doubt {
-  readonly kind: 'answer unknown'
-  readonly limit: number
-  readonly lost: LostRuns
-}
-
-type ClaimState = { readonly kind: 'idle' } | Asking | AnswerUnknown
-
-const IDLE: ClaimState = { kind: 'idle' }
-
-/** Asks storage for runs to execute, as many as there are slots for. */
+/**
+ * Asks storage for runs to execute, as many as there are slots for, and starts them. A new run may be claimed by its insert, on a
+ * storage that can do so. If the answer to either is lost, storage is asked which runs are executed here: a muster.
+ */
 export class Claimer {
-  readonly #kernel: ClaimParts
+  readonly #kernel: Parts
   readonly #settings: ClaimSettings
-  readonly #claimedRuns: ClaimedRuns
-  readonly #newRuns: NewRuns
+  readonly #tickets = new Tickets()
+  /** Runs start in the context the engine was created in, not in that of the call that triggered them. */
+  readonly #ownContext = new AsyncResource('waitpoint.executor')
   #trials: Trials | undefined
   readonly #claimOnce = (): void => {
     const { host } = this.#kernel
@@ -64,25 +63,24 @@ export class Claimer {
       return
     }
     this.#isPoked = false
-    this.#claimedRuns.inOwnContext(this.#claim)
+    this.#ownContext.runInAsyncScope(this.#claim)
   }
-  #state: ClaimState = IDLE
   /** A claim comes in this turn's next microtask. */
   #isPoked = false
   /** There was more than the last claim took, or than there was room for. */
   #mayHaveMore = false
   /** The last claim has left runs, because their queue was full. */
   #isHeldBack = false
+  /** A slot was given back since the last claim was made. */
+  #isSlotFreed = false
   /** For the instant at which a rate lets a run start that the last claim has left. */
   #nextStart: CancelTimer | undefined
   /** The number of the last claim. */
   #number = 0
 
-  constructor(kernel: ClaimParts, settings: ClaimSettings) {
+  constructor(kernel: Parts, settings: ClaimSettings) {
     this.#kernel = kernel
     this.#settings = settings
-    this.#claimedRuns = new ClaimedRuns(kernel, settings)
-    this.#newRuns = new NewRuns(kernel, this.#claimedRuns)
   }
 
   /** Whether this engine executes runs at all. */
@@ -112,119 +110,121 @@ export class Claimer {
   /** A slot is free: worth a claim when the last one may have left something, or a queue was full. */
   slotFreed(): void {
     if (this.mayHaveMore || this.#kernel.tasks.queueLimits.size > 0) this.poke()
-    else if (this.#state.kind === 'asking') this.#state.isSlotFreed = true
+    else this.#isSlotFreed = true
   }
 
-  /** Resolves when no claim is out whose answer may be this run, which executes here already as storage sees it. */
+  /** Resolves when no call is out whose answer may be this run, which executes here already as storage sees it. */
   async answered(runId: string): Promise<void> {
-    await this.#newRuns.answered(runId)
-    const state = this.#state
-    if (state.kind !== 'asking') return
-    state.answered ??= createDeferred<void>()
-    await state.answered.promise
+    if (!this.#kernel.host.isClosed) await this.#tickets.closed(runId)
   }
 
-  /** A run that does not execute here was canceled, or changed otherwise: a claim that is out may have had it before. */
+  /** A run that does not execute here was canceled, or changed otherwise: a call that is out may have been given it before. */
   changed(runId: string): void {
-    if (this.#state.kind !== 'idle') doubtRun(this.#state, runId)
-    this.#newRuns.changed(runId)
+    this.#tickets.changed(runId)
   }
 
   /** Hints were lost: something may have happened to any run. */
   hintsLost(): void {
-    if (this.#state.kind !== 'idle') this.#state.doubtful = 'any'
-    this.#newRuns.hintsLost()
+    this.#tickets.hintsLost()
   }
 
   /** The engine is closed: who waits for an answer waits no more. */
   close(): void {
     this.#startAt(undefined)
-    this.#newRuns.close()
+    this.#tickets.end()
     this.#trials?.close()
   }
 
-  /** The claim that the insert of a new run is to make, if the run would be the next to start here. */
+  /** The claim that the insert of a new run is to make; none if the run is to stand in line. */
   claimFor(record: RunRecord): NewRunClaim | undefined {
-    return this.#settings.execute ? this.#newRuns.claimFor(record, this.#number) : undefined
+    const { host, tasks, slots } = this.#kernel
+    if (host.storage.claimsNew !== true || !this.#mayBegin(record) || !slots.reserve()) return undefined
+    this.#tickets.open({ runId: record.id, by: host.owner, now: host.now() })
+    return { taskIds: tasks.ids, version: tasks.versions.get(record.taskId), number: this.#number }
   }
 
-  /** Makes an insert with such a claim. */
+  #mayBegin({ status, queue, key, parentId }: RunRecord): boolean {
+    const { host, tasks, breath, ticker } = this.#kernel
+    if (!this.#settings.execute || status !== 'QUEUED' || host.isClosing) return false
+    if (!ticker.hasLease || breath.isDue()) return false
+    // A key of the user's may be locked for long by a transaction of the user's, and the slot with it.
+    if (key !== undefined && key.scope !== parentId) return false
+    if (tasks.queueLimits.has(queue) || tasks.queueRates.has(queue)) return false
+    return this.#tickets.inserts.size < MOST_INSERTS
+  }
+
+  /** Makes an insert with such a claim. If it fails, it may have claimed the run all the same. */
   during(runId: string, insert: () => Awaitable<RunInserted>): Awaitable<RunInserted> {
-    return this.#newRuns.during(runId, insert)
+    return rescue(insert, (error) => {
+      const ticket = this.#tickets.inserts.get(runId)
+      if (ticket !== undefined) this.#lose(ticket)
+      throw error
+    })
   }
 
   /** Storage has answered the insert of a run: it starts, or is claimed when it may start. */
-  inserted(runId: string, inserted: RunInserted): void {
-    const isClaimed = this.#newRuns.inserted(runId, inserted)
+  inserted(runId: string, { record, isClaimed = false }: RunInserted): void {
+    const ticket = this.#tickets.inserts.get(runId)
+    if (ticket !== undefined && isClaimed) {
+      this.#takeSafely(ticket, [record])
+      return
+    }
+    if (ticket !== undefined) {
+      // It was found: the answer to an insert before was lost.
+      const mayBeOurs = record.id === runId && record.status === 'EXECUTING' && record.owner === ticket.by
+      if (mayBeOurs) this.#lose(ticket)
+      else this.#close(ticket)
+    }
     // The slot that was kept for it is free again: a claim meanwhile may have found no room.
-    if (!isClaimed && (inserted.record.status === 'QUEUED' || this.#mayHaveMore)) this.poke()
+    if (this.#tickets.areLost || record.status === 'QUEUED' || this.#mayHaveMore) this.poke()
   }
 
   readonly #claim = (): void => {
-    const { host, tasks, slots, ticker } = this.#kernel
+    const { host, tasks, slots, executor, ticker } = this.#kernel
     // A claim that is refused for want of a lease may arrive once more when it is there. The tick that takes it pokes.
     if (host.isClosing || !ticker.hasLease || tasks.ids.length === 0) return
-    const before = this.#state
-    const limit = before.kind === 'idle' ? this.#nextLimit() : before.limit
-    const lost = before.kind === 'idle' ? this.#newRuns.takeLost() : before.lost
-    if (before.kind === 'asking' || (limit === 0 && lost.length === 0)) {
-      // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.
-      this.#mayHaveMore = true
-      return
-    }
-    if (before.kind === 'idle') this.#number += 1
-    // A claim that is repeated does not answer all runs there are.
-    this.#mayHaveMore = before.kind === 'answer unknown'
-    const doubtful = before.kind === 'idle' ? undefined : before.doubtful
-    const asking: Asking = {
-      kind: 'asking',
-      limit,
-      doubtful,
-      lost,
-      answered: undefined,
-      isAnswered: false,
-      isSlotFreed: false,
-    }
-    this.#state = asking
-    slots.beginClaim(limit)
+    const isMuster = this.#tickets.areLost
+    const limit = this.#tickets.isClaimOut || isMuster ? 0 : this.#nextLimit()
+    // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.
+    this.#mayHaveMore = limit === 0
+    if (this.#tickets.isClaimOut || (limit === 0 && !isMuster)) return
+    this.#number += 1
+    this.#isSlotFreed = false
     const request = this.#request(limit)
+    const ticket = this.#tickets.open({ runId: undefined, by: request.by, now: request.now })
+    if (isMuster) executor.beginMuster()
+    else slots.beginClaim(limit)
     try {
       const claimed = host.storage.runs.claim(request)
-      const done = isPromise(claimed)
-        ? this.#claimedLater(asking, claimed, request)
-        : this.#claimed(asking, claimed, request)
-      if (isPromise(done)) this.#follow(asking, done)
+      if (isPromise(claimed)) this.#claimedLater(ticket, claimed, request)
+      else this.#claimed(ticket, claimed, request)
     } catch (error) {
-      this.#failed(asking, error)
+      this.#failed(ticket, error)
     }
   }
 
   /** Apart from `#claim`, which would pay for what these capture. */
-  #claimedLater(asking: Asking, claimed: Promise<RunClaimed>, request: RunClaim): Promise<void> {
-    return claimed.then((answer) => this.#claimed(asking, answer, request))
-  }
-
-  #follow(asking: Asking, done: Promise<void>): void {
-    done.catch((error: unknown) => this.#failed(asking, error))
+  #claimedLater(ticket: Ticket, claimed: Promise<RunClaimed>, request: RunClaim): void {
+    claimed
+      .then((answer) => this.#claimed(ticket, answer, request))
+      .catch((error: unknown) => this.#failed(ticket, error))
   }
 
   #nextLimit(): number {
     return this.#trials?.ask() === true ? 1 : Math.min(this.#kernel.slots.roomToClaim, CLAIM_LIMIT)
   }
 
-  #failed(asking: Asking, error: unknown): void {
-    const { host, slots, ticker, events } = this.#kernel
-    const { limit, doubtful, lost, isAnswered } = asking
-    // Runs that it may have claimed wait for its repetition, with their slots.
-    if (!isAnswered) this.#state = { kind: 'answer unknown', limit, doubtful, lost }
-    else {
-      this.#newRuns.putBack(lost)
-      this.#state = IDLE
-      slots.endClaim()
-    }
-    asking.answered?.resolve()
-    ticker.answerLost('a claim that failed')
-    if (!host.isClosed) events.error(error)
+  /** Runs that it may have given wait for a muster, with their slots. */
+  #lose(ticket: Ticket): void {
+    this.#tickets.lose(ticket)
+    this.#kernel.executor.endMuster()
+    this.#kernel.ticker.answerLost('runs that may have been claimed')
+  }
+
+  #failed(ticket: Ticket, error: unknown): void {
+    const { host, events } = this.#kernel
+    this.#lose(ticket)
+    if (!host.isClosed) events.error(error, ticket.runId)
   }
 
   #request(limit: number): RunClaim {
@@ -245,21 +245,35 @@ export class Claimer {
     }
   }
 
-  #claimed(
-    asking: Asking,
-    { runs, ended, isHeldBack = false, nextStartAt, isTrialDue = false }: RunClaimed,
-    claim: RunClaim,
-  ): void | Promise<void> {
+  #claimed(ticket: Ticket, answer: RunClaimed, request: RunClaim): void {
+    if (request.limit === 0) {
+      this.#mustered(ticket, answer.runs)
+      return
+    }
+    const { runs, ended, isHeldBack = false, nextStartAt, isTrialDue = false } = answer
     this.#isHeldBack = isHeldBack || isTrialDue
     this.#trials?.answered(runs, isTrialDue)
     if (isTrialDue) this.#loadTrials()
     if (nextStartAt !== undefined || this.#nextStart !== undefined) this.#startAt(nextStartAt)
-    this.#mayHaveMore ||= runs.length === claim.limit || (isHeldBack && asking.isSlotFreed)
+    this.#mayHaveMore ||= runs.length === request.limit || (isHeldBack && this.#isSlotFreed)
     const { publisher, slots } = this.#kernel
     publisher.runs(ended)
     // Those that were ended instead of claimed have given back their slots.
     if (ended.length > 0) slots.retry()
-    return this.#take(asking, runs, claim)
+    this.#take(ticket, runs)
+  }
+
+  /** Of the runs that storage says are executed here those were given by answers that were lost that are known to no other call. */
+  #mustered(ticket: Ticket, runs: readonly RunRecord[]): void {
+    const { executor } = this.#kernel
+    const unknown = runs.filter((run) => {
+      const insert = this.#tickets.inserts.get(run.id)
+      return (insert === undefined || ticket.lost.includes(insert)) && !executor.knows(run)
+    })
+    executor.endMuster()
+    this.#trials?.answered(unknown)
+    ticket.doubtful = 'any'
+    this.#take(ticket, unknown)
   }
 
   #loadTrials(): void {
@@ -292,37 +306,47 @@ export class Claimer {
     }
   }
 
-  #take(
-    asking: Asking,
-    runs: readonly RunRecord[],
-    claim: Pick<RunClaim, 'by' | 'now'>,
-  ): void | Promise<void> {
-    return this.#claimedRuns.take(asking, { runs, by: claim.by, now: claim.now }, (unchanged) => {
-      asking.isAnswered = true
-      const started = this.#start(unchanged)
-      if (started < unchanged.length) this.#takeLater(asking, unchanged.slice(started), claim)
-      else this.#end(asking)
-    })
-  }
-
-  /** Runs whose insert may have claimed them are found while no other claim is out. */
-  #end(asking: Asking): void {
-    const { lost } = asking
-    if (lost.length === 0) {
-      this.#goIdle(asking)
+  /** Starts the runs that a call has given, within this very step, if nothing has happened to them: one may be canceled in the next. */
+  #take(ticket: Ticket, runs: readonly RunRecord[]): void {
+    const { host } = this.#kernel
+    // Under a name that has lost its lease since, they belong to another engine by now.
+    const ours = ticket.by === host.owner && !host.isClosed ? runs : NONE
+    const isLate = host.now() - ticket.now > this.#settings.leaseMs / 3
+    const doubtful = isLate ? ours : doubtfulOf(ticket, ours)
+    if (doubtful.length > 0) {
+      this.#lookFirst(ticket, ours, doubtful)
       return
     }
-    asking.lost = NONE
-    void this.#newRuns.find(lost).then(() => this.#goIdle(asking))
+    const started = this.#start(ours)
+    if (started < ours.length) this.#takeLater(ticket, ours.slice(started))
+    else this.#close(ticket)
   }
 
-  #goIdle(asking: Asking): void {
-    this.#state = IDLE
-    asking.answered?.resolve()
-    this.#kernel.slots.endClaim()
-    this.#trials?.started()
-    // Without room, runs that could not be read for an answer that was lost would be asked for again and again.
-    if (this.#mayHaveMore && this.#kernel.slots.room > 0) this.poke()
+  /** Apart from `#take`, which would pay for what this captures. */
+  #lookFirst(ticket: Ticket, runs: readonly RunRecord[], doubtful: readonly RunRecord[]): void {
+    unawaited(
+      () => this.#look(ticket, runs, doubtful),
+      (error) => this.#failed(ticket, error),
+    )
+  }
+
+  /** Takes the runs that are as they were handed over. */
+  async #look(ticket: Ticket, runs: readonly RunRecord[], doubtful: readonly RunRecord[]): Promise<void> {
+    const { host, executor } = this.#kernel
+    ticket.doubtful = undefined
+    ticket.now = host.now()
+    const found = await Promise.all(doubtful.map(async ({ id }) => host.storage.runs.get(id)))
+    const gone = new Set<RunRecord>()
+    for (const [at, run] of doubtful.entries()) {
+      const record = found[at]
+      if (record?.epoch === run.epoch && record.status === run.status) continue
+      gone.add(run)
+      if (record?.status === 'CANCELED' && record.epoch === run.epoch + 1) executor.claimedCanceled(record)
+    }
+    this.#take(
+      ticket,
+      runs.filter((run) => !gone.has(run)),
+    )
   }
 
   /** Starts runs until the event loop is due a turn; answers how many. */
@@ -338,15 +362,33 @@ export class Claimer {
   }
 
   /** The claim stays out: something may happen to these runs before they start. */
-  #takeLater(asking: Asking, runs: readonly RunRecord[], claim: Pick<RunClaim, 'by' | 'now'>): void {
+  #takeLater(ticket: Ticket, runs: readonly RunRecord[]): void {
     const { host, slots } = this.#kernel
     slots.beginClaim(runs.length)
-    const take = (): void => {
+    host.afterTurn('claimed runs that wait for a turn', () => this.#takeSafely(ticket, runs))
+  }
+
+  #takeSafely(ticket: Ticket, runs: readonly RunRecord[]): void {
+    this.#ownContext.runInAsyncScope(() =>
       unawaited(
-        () => this.#take(asking, runs, claim),
-        (error) => this.#failed(asking, error),
-      )
+        () => this.#take(ticket, runs),
+        (error) => this.#failed(ticket, error),
+      ),
+    )
+  }
+
+  #close(ticket: Ticket): void {
+    const { slots } = this.#kernel
+    this.#tickets.close(ticket)
+    if (ticket.runId !== undefined) {
+      slots.endReservation()
+      return
     }
-    host.afterTurn('claimed runs that wait for a turn', () => this.#claimedRuns.inOwnContext(take))
+    // The slots of a claim are those of its muster.
+    for (const lost of ticket.lost) if (lost.runId !== undefined) this.#close(lost)
+    slots.endClaim()
+    this.#trials?.started()
+    // Without room, runs that could not be read would be asked for again and again.
+    if (this.#mayHaveMore && slots.room > 0) this.poke()
   }
 }

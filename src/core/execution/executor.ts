@@ -48,6 +48,10 @@ export class Executor {
   readonly #ending: AttemptEnding
   readonly #caller: TaskCaller
   readonly #attempts = new FewMap<Attempt>()
+  /** Runs that are being given up, and their epochs: storage may say that they execute here. */
+  readonly #givingUp = new Map<string, number>()
+  /** While a muster is out, the runs that have left since it was asked, and their epochs. */
+  #left: Map<string, number> | undefined
 
   constructor(kernel: Parts) {
     this.#kernel = kernel
@@ -62,6 +66,21 @@ export class Executor {
   /** Attempts under way here, by the id of their run. */
   get attempts(): Pick<FewMap<Attempt>, 'get' | 'size' | 'entries'> {
     return this.#attempts
+  }
+
+  /** Storage is asked which runs execute here: those that leave meanwhile may be among them. */
+  beginMuster(): void {
+    this.#left = new Map()
+  }
+
+  endMuster(): void {
+    this.#left = undefined
+  }
+
+  /** Whether a run that storage says executes here does, or did so when it was asked. */
+  knows({ id, epoch }: RunRecord): boolean {
+    const known = [this.#attempts.get(id)?.record.epoch, this.#left?.get(id), this.#givingUp.get(id)]
+    return known.some((one = -1) => one >= epoch)
   }
 
   /** Calls the function of a run that was claimed. */
@@ -137,7 +156,13 @@ export class Executor {
 
   /** Stores that a run does not execute here any more: its slot may be another one's, also if its function has settled before. */
   #giveUp(attempt: Attempt, store: () => Awaitable<unknown>): void {
-    this.report(() => chain(store(), () => this.#kernel.slots.retry()), attempt.id)
+    const { id, record } = attempt
+    this.#givingUp.set(id, record.epoch)
+    const stored = (): void => {
+      this.#givingUp.delete(id)
+      this.#kernel.slots.retry()
+    }
+    this.report(() => chain(store(), stored), id)
   }
 
   /** Stores the end of a call; the attempt ends with it, also when that cannot be stored. */
@@ -184,7 +209,10 @@ export class Executor {
 
   /** The attempt is gone: its slot goes to another run. Also when an aborted one has not settled within 5 s. */
   leave(attempt: Attempt): void {
-    if (this.#attempts.get(attempt.id) === attempt) this.#attempts.delete(attempt.id)
+    if (this.#attempts.get(attempt.id) === attempt) {
+      this.#attempts.delete(attempt.id)
+      this.#left?.set(attempt.id, attempt.record.epoch)
+    }
     attempt.stopTimers()
     this.#kernel.slots.release(attempt)
     this.#kernel.compensations.left(attempt)

@@ -58,8 +58,8 @@ export class Trials {
     return (this.#isAsked = isNext && this.#kernel.slots.isEmpty)
   }
 
-  /** Storage has answered the claim. */
-  answered(runs: readonly RunRecord[], isDue: boolean): void {
+  /** Storage has answered the claim, or the muster that follows one. */
+  answered(runs: readonly RunRecord[], isDue: boolean = this.#isDue): void {
     this.#isDue = isDue
     if (this.#isAsked) this.#tried = runs[0]
   }

@@ -13,10 +13,11 @@ const NOTHING: RunClaimed = { runs: [], ended: [] }
 export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   expireLeases(state, claim)
   const lease = state.leases.live(claim.by)
-  if (lease === undefined || claim.number < lease.claim) return NOTHING
-  if (claim.number === lease.claim) return { runs: handedOut(state, lease), ended: [] }
+  if (lease === undefined || claim.number <= lease.claim) return NOTHING
 
   lease.claim = claim.number
+  // A muster.
+  if (claim.limit === 0) return { runs: executing(state.runs.heldBy(lease)), ended: [] }
   const { lanes, runs, queues } = state
   const over = runs.sweep(claim, Infinity)
   const started: RunRecord[] = []
@@ -36,7 +37,6 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
       started.push(start(state, { run, lease }, claim))
     }
   }
-  lease.claimed = started
   const { hasFullLine, nextStartAt } = lanes
   if (suspects === undefined)
     return { runs: started, ended: over, isHeldBack: hasFullLine || undefined, nextStartAt }
@@ -69,11 +69,8 @@ function inLine(suspects: Iterable<RunEntry>): readonly RunEntry[] {
   )
 }
 
-/** The runs that the last claim of this owner handed out and that still execute for it. */
-function handedOut({ runs }: MemoryState, lease: Lease): readonly RunRecord[] {
-  const claimed = lease.claimed.map(({ id }) => runs.table.get(id))
-  const isHeld = (run: RunEntry): boolean => run.holder === lease && run.record.status === 'EXECUTING'
-  return claimed.flatMap((run) => (run !== undefined && isHeld(run) ? [run.record] : []))
+function executing(held: readonly RunEntry[]): readonly RunRecord[] {
+  return held.map(({ record }) => record).filter(({ status }) => status === 'EXECUTING')
 }
 
 function start(

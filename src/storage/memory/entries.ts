@@ -119,9 +119,8 @@ export class Lease {
   /** Its last tick; unknown when the lease had no end until another engine came. */
   heardAt: number | undefined = undefined
   isLive = true
-  /** The number of its last claim, and the runs that one handed out. */
+  /** The number of its last claim. */
   claim = 0
-  claimed: readonly RunRecord[] = []
   /** How many runs it holds. */
   runs = 0
   /** How many executed when it was lost. */

@@ -30,7 +30,7 @@ CREATE TABLE $s.runs (
   ${POSTGRES_RUN_TABLE},
   lane text COLLATE "C" NOT NULL, held int NOT NULL, reserved int NOT NULL,
   line int, line_at float8, look_at float8, ended_at float8,
-  claim_number float8, claim_place int, changed_by text,
+  changed_by text,
   ${POSTGRES_RUN_TABLE_ADDED}
 ) WITH (fillfactor = 80);
 CREATE INDEX runs_in_line ON $s.runs (task_id, line, line_at, seq) WHERE line IS NOT NULL;

@@ -110,6 +110,7 @@ export class ClaimLine {
         if (task.candidates.length > 0 && (best === undefined || isBefore(task, best))) best = task
       }
       const next = best?.candidates.shift()
+      // A trial takes suspects alone, which come first.
       if (next === undefined || (this.#claim.isTrial === true && next.line >= 0)) return undefined
       if (this.#takesSlot(next)) return next
     }

@@ -19,11 +19,10 @@ export function claimSqliteRuns(session: SqliteSession, claim: RunClaim): RunCla
   expireSqliteLeases(session, claim)
   const { database } = session
   const lease = database.get('SELECT claim FROM owners WHERE owner = ? AND lost = 0', claim.by)
-  const last = Number(lease?.['claim'])
-  if (lease === undefined || claim.number < last) return NOTHING
-  if (claim.number === last) return { runs: handedOut(session, claim), ended: [] }
+  if (lease === undefined || claim.number <= Number(lease['claim'])) return NOTHING
 
   database.run('UPDATE owners SET claim = ? WHERE owner = ?', claim.number, claim.by)
+  if (claim.limit === 0) return { runs: executing(session, claim), ended: [] }
   const over: RunUpdated[] = sweepRuns(session, claim, Infinity)
   const runs: RunRecord[] = []
   const line = new ClaimLine(session, claim)
@@ -51,7 +50,7 @@ function take(
     if (next === undefined) break
     if (next.isPlanned) {
       const version = claim.versions?.get(next.taskId)
-      runs.push(startRun(session, { ...next, version }, { claim, place: runs.length }))
+      runs.push(startRun(session, { ...next, version }, claim))
     } else {
       const run = findRun(session, next.id)
       const end = run && endInstead(run.record, claim, () => diedAlone(session, run.record))
@@ -59,7 +58,7 @@ function take(
         over.push(finishRun(session, run, { record: end, act: claim }))
         line.begin()
       } else if (next.line < 0 && !suspects.takes(next.line + SUSPECTS)) line.passSuspects()
-      else runs.push(goOn(session, { id: next.id, run }, { claim, place: runs.length }))
+      else runs.push(goOn(session, { id: next.id, run }, claim))
     }
   }
 }
@@ -69,19 +68,11 @@ function diedAlone({ database }: SqliteSession, { owner }: RunRecord): boolean {
   return database.value('SELECT executing AS value FROM owners WHERE owner = ?', orNull(owner)) === 1
 }
 
-interface Claiming {
-  readonly claim: RunClaim
-  /** The place of the run in the answer. */
-  readonly place: number
-}
-
-/** The runs that the last claim of this owner handed out and that still execute for it. */
-function handedOut({ database }: SqliteSession, { by, number }: RunClaim): readonly RunRecord[] {
+/** The answer to a muster. */
+function executing({ database }: SqliteSession, { by }: RunClaim): readonly RunRecord[] {
   const rows = database.allValues(
-    `SELECT ${STORED_RUN} FROM runs WHERE owner = ? AND held = 1 AND claim_number = ? AND status = 'EXECUTING'
-     ORDER BY claim_place`,
+    `SELECT ${STORED_RUN} FROM runs WHERE owner = ? AND held = 1 AND status = 'EXECUTING' ORDER BY seq`,
     by,
-    number,
   )
   return rows.map(runOfValues)
 }
@@ -90,30 +81,28 @@ function handedOut({ database }: SqliteSession, { by, number }: RunClaim): reado
 function goOn(
   session: SqliteSession,
   { id, run }: { readonly id: string; readonly run: StoredRun | undefined },
-  claiming: Claiming,
+  claim: RunClaim,
 ): RunRecord {
   dropWaits(session, id)
-  if (run !== undefined && run.record.streams.length > 0) interruptStreams(session, id, claiming.claim)
-  return startRun(session, { id, isPlanned: false }, claiming)
+  if (run !== undefined && run.record.streams.length > 0) interruptStreams(session, id, claim)
+  return startRun(session, { id, isPlanned: false }, claim)
 }
 
 function startRun(
   { database, hints }: SqliteSession,
   { id, isPlanned, version }: Pick<Candidate, 'id' | 'isPlanned'> & { readonly version?: string | undefined },
-  { claim, place }: Claiming,
+  claim: RunClaim,
 ): RunRecord {
   const row = database.values(
     `UPDATE runs SET interruptions = interruptions + (status = 'EXECUTING' AND owner IS NOT NULL),
        status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + ?1, owner = ?2, held = 1,
        reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, ?3),
        updated_at = max(updated_at, ?3), line = NULL, line_at = NULL, look_at = NULL,
-       claim_number = ?4, claim_place = ?5, version = CASE WHEN ?1 THEN ?7 ELSE version END
-     WHERE id = ?6 RETURNING ${STORED_RUN}`,
+       version = CASE WHEN ?1 THEN ?5 ELSE version END
+     WHERE id = ?4 RETURNING ${STORED_RUN}`,
     Number(isPlanned),
     claim.by,
     claim.now,
-    claim.number,
-    place,
     id,
     orNull(version),
   )

@@ -27,7 +27,6 @@ export const SQLITE_STEPS: readonly string[] = [
     ${SQLITE_RUN_TABLE},
     lane TEXT NOT NULL, held INTEGER NOT NULL DEFAULT 0, reserved INTEGER NOT NULL DEFAULT 0,
     line INTEGER, line_at NUMERIC, look_at NUMERIC, ended_at NUMERIC,
-    claim_number INTEGER, claim_place INTEGER,
     ${SQLITE_RUN_TABLE_ADDED}
   );
   CREATE INDEX runs_in_line ON runs (task_id, line, line_at) WHERE line IS NOT NULL;

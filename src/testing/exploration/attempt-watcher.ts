@@ -7,14 +7,14 @@ import { InvariantViolation } from './violation.ts'
 interface Claimed {
   readonly attempt: number
   readonly by: string
-  readonly number: number
+  readonly isMuster: boolean
   readonly calledAt: number
   readonly answeredAt: number
 }
 
 /**
- * Checks claims: the attempts of a run are numbered upwards, and do not exceed its retry policy. A claim that is asked
- * again under its number, because its answer was lost, answers the same attempts.
+ * Checks claims: the attempts of a run are numbered upwards, and do not exceed its retry policy. A muster answers the attempts that are
+ * under way.
  */
 export class AttemptWatcher implements CallWatcher {
   readonly #names: Names
@@ -28,11 +28,11 @@ export class AttemptWatcher implements CallWatcher {
 
   answered(call: StorageCall): void {
     if (call.name !== 'runs.claim') return
-    const { by, number } = call.args[0]
+    const { by, limit } = call.args[0]
     const { calledAt } = call
     const answeredAt = call.reply?.answeredAt ?? calledAt
     for (const { id, taskId, attempt, policyAttempt, optionsJson } of call.reply?.answer.runs ?? []) {
-      this.#claim(id, { attempt, by, number, calledAt, answeredAt })
+      this.#claim(id, { attempt, by, isMuster: limit === 0, calledAt, answeredAt })
       // The options of a trigger may allow more.
       const most = optionsJson === undefined ? this.#maxAttempts(taskId) : Infinity
       if (policyAttempt > most)
@@ -57,5 +57,5 @@ export class AttemptWatcher implements CallWatcher {
 }
 
 function isRepeated(one: Claimed, other: Claimed): boolean {
-  return one.by === other.by && one.number === other.number && one.attempt === other.attempt
+  return one.isMuster && one.by === other.by && one.attempt === other.attempt
 }

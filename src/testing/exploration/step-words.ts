@@ -93,7 +93,8 @@ export class Narrator {
     return shown(`${person(actor)} triggers ${this.#names.of(id) ?? taskId}`)
   }
 
-  #claimed({ actor, answer }: CallNamed<'runs.claim'>): StepWords {
+  #claimed({ actor, args: [{ limit }], answer }: CallNamed<'runs.claim'>): StepWords {
+    if (limit === 0) return inside(`${person(actor)} asks which runs it executes`)
     const where = actor === 'engine' ? '' : ` on ${actor}`
     const runs = (answer?.runs ?? []).map(
       ({ id, attempt }) => this.#nameOf(id) + (attempt > 1 ? ` (attempt ${attempt})` : ''),

@@ -14,6 +14,8 @@ export class WaitWatcher implements CallWatcher {
   readonly #asked = new Set<string>()
   /** The waits handed over by the call that settled them. */
   readonly #delivered = new Set<string>()
+  /** The last attempts that claims have answered, by run. */
+  readonly #attempts = new Map<string, number>()
   /** The waits known to storage, by run. */
   readonly #registered = new Map<string, Set<string>>()
   /** The runs whose cancel was acknowledged, with the instant. */
@@ -43,8 +45,14 @@ export class WaitWatcher implements CallWatcher {
     else if (call.name === 'runs.update') this.#updated(call)
     else if (call.name === 'tick') this.#ticked(call)
     else if (call.name === 'runs.resume') this.#resumed(call)
-    else if (call.name === 'runs.claim')
-      for (const run of call.reply?.answer.runs ?? []) this.#registered.delete(run.id)
+    else if (call.name === 'runs.claim') for (const run of call.reply?.answer.runs ?? []) this.#begun(run)
+  }
+
+  /** A muster answers also attempts that are under way. */
+  #begun({ id, attempt }: RunRecord): void {
+    if (this.#attempts.get(id) === attempt) return
+    this.#attempts.set(id, attempt)
+    this.#registered.delete(id)
   }
 
   async ended(storage: Storage, now: number): Promise<void> {

@@ -28,6 +28,8 @@ export function witnessedStorage(storage: Storage, witness: Witness): Storage {
       }),
     'runs.claim': (request) =>
       seen(runs.claim(request), (claimed) => {
+        // A muster gives it no run.
+        if (request.limit === 0) return
         for (const { id } of claimed.runs) {
           witness.waitsDropped(id)
           witness.passed(id, 'runs.claim')

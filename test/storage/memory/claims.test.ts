@@ -69,25 +69,25 @@ describe('runs.claim', () => {
     )
   })
 
-  it('repeated, because its answer was lost, hands out the same runs and nothing else', () => {
+  it('as a muster answers what its caller executes, and claims nothing', () => {
     for (const id of ['r1', 'r2', 'r3', 'r4']) memory.insert(id)
     const first = memory.claim({ number: 1, limit: 3 })
     memory.finish({ id: 'r2' })
-    expect(memory.claim({ number: 1, limit: 1 }).runs).toEqual([first.runs[0], first.runs[2]])
-    expect(idsOf(memory.claim({ number: 2 }).runs)).toEqual(['r4'])
-    expect(memory.claim({ number: 1 })).toEqual({ runs: [], ended: [] })
+    expect(memory.claim({ number: 2, limit: 0 }).runs).toEqual([first.runs[0], first.runs[2]])
+    expect(idsOf(memory.claim({ number: 3 }).runs)).toEqual(['r4'])
+    expect(memory.claim({ number: 3 })).toEqual({ runs: [], ended: [] })
   })
 
-  it('repeated does not hand out what another owner has taken over, or what the next attempt waits for', () => {
+  it('as a muster does not answer what another owner has taken over, or what the next attempt waits for', () => {
     memory.insert('r1')
     memory.insert('r2')
     memory.tick(OTHER, 0, { leaseUntil: 10 })
     expect(memory.claim({ by: OTHER, number: 1 }).runs).toHaveLength(2)
     const change = { status: 'DELAYED', wakeAt: 20 } as const
     memory.storage.runs.update({ id: 'r1', expected: { status: ['EXECUTING'] }, change, by: OTHER, now: 1 })
-    expect(idsOf(memory.claim({ by: OTHER, number: 1, now: 1 }).runs)).toEqual(['r2'])
+    expect(idsOf(memory.claim({ by: OTHER, number: 2, limit: 0, now: 1 }).runs)).toEqual(['r2'])
     expect(idsOf(memory.claim({ now: 10 }).runs)).toEqual(['r2'])
-    expect(memory.claim({ by: OTHER, number: 1, now: 10 }).runs).toEqual([])
+    expect(memory.claim({ by: OTHER, number: 3, limit: 0, now: 10 }).runs).toEqual([])
   })
 
   it('leaves runs of tasks it was not asked for', () => {

@@ -52,7 +52,7 @@ describe('the failure of a law', () => {
     expect((await saidOf('tick/endless-lease')).match(ending)?.[1]).toBe(
       'declare `capabilities: { endlessLease: false }`',
     )
-    expect((await saidOf('crash/claims-can-be-repeated')).match(ending)?.[1]).toBe(
+    expect((await saidOf('crash/claims-are-mustered')).match(ending)?.[1]).toBe(
       'leave out the option `crash` of storageConformance',
     )
     expect((await saidOf('counts.runs/by-status')).match(ending)?.[1]).toBe('leave out `counts`')

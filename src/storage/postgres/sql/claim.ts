@@ -61,7 +61,7 @@ BEGIN
   RETURN expired;
 END $$;
 
-CREATE FUNCTION $s.start_runs(run_ids text[], q record, first_place int) RETURNS json[] LANGUAGE plpgsql
+CREATE FUNCTION $s.start_runs(run_ids text[], q record) RETURNS json[] LANGUAGE plpgsql
 ${ONE_BY_ONE} AS $$
 DECLARE
   answers json[];
@@ -71,7 +71,7 @@ BEGIN
         status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + (${IS_PLANNED})::int,
         owner = q.by_owner, held = 1, reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL,
         started_at = coalesce(started_at, q.now), updated_at = greatest(updated_at, q.now),
-        line = NULL, line_at = NULL, look_at = NULL, claim_number = q.number, claim_place = first_place + one.place - 1,
+        line = NULL, line_at = NULL, look_at = NULL,
         version = CASE WHEN ${IS_PLANNED} THEN q.versions->>task_id ELSE version END
       FROM unnest(run_ids) WITH ORDINALITY AS one(run_id, place) WHERE r.id = one.run_id
       RETURNING one.place, ${runAsJson('r')} AS run)
@@ -191,7 +191,7 @@ BEGIN
         over := $s.end_instead(r, q);
         CONTINUE WHEN over.id IS NOT NULL AND NOT $s.try_parents(r.id);
         IF over.id IS NOT NULL THEN
-          taken := taken || $s.start_runs(starting, q, cardinality(taken));
+          taken := taken || $s.start_runs(starting, q);
           starting := '{}';
           ended := ended || $s.finish_run(over, q.now);
           full_lanes := '{}'; is_full := false;
@@ -206,7 +206,7 @@ BEGIN
       IF c.line < 0 THEN suspects := suspects + 1; END IF;
       -- Before the slots of its lane are counted again.
       IF q.limits IS NOT NULL THEN
-        taken := taken || $s.start_runs(starting, q, cardinality(taken));
+        taken := taken || $s.start_runs(starting, q);
         starting := '{}';
       END IF;
     END LOOP;
@@ -217,7 +217,7 @@ BEGIN
     locked := '{}'; full_lanes := '{}'; is_full := false;
     last_line := -${SUSPECTS}; last_at := 0; last_seq := 0;
   END LOOP;
-  IF cardinality(starting) > 0 THEN taken := taken || $s.start_runs(starting, q, cardinality(taken)); END IF;
+  IF cardinality(starting) > 0 THEN taken := taken || $s.start_runs(starting, q); END IF;
   RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended),
     'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most, 'isHeldBack', nullif(is_full, false),
     'nextStartAt', next_start_at, 'isTrialDue', is_trial_due);
@@ -248,15 +248,13 @@ BEGIN
     SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;
     is_owner := FOUND;
     IF cardinality(gone) > 0 THEN PERFORM $s.abandon_all(gone, q.now); END IF;
-    IF NOT is_owner OR q.number < last THEN
+    IF NOT is_owner OR q.number <= last THEN
       answer := '{"runs":[],"ended":[]}';
-    ELSIF q.number = last THEN
-      answer := json_build_object('runs', (
-        SELECT coalesce(json_agg($s.run_json(r) ORDER BY r.claim_place), '[]') FROM $s.runs r
-        WHERE owner = q.by_owner AND held = 1 AND claim_number = q.number AND status = 'EXECUTING'), 'ended', '[]'::json);
     ELSE
       UPDATE $s.owners SET claim = q.number WHERE owner = q.by_owner;
-      answer := $s.take_runs(q);
+      answer := CASE WHEN q.most > 0 THEN $s.take_runs(q) ELSE json_build_object('runs', (
+        SELECT coalesce(json_agg($s.run_json(r) ORDER BY r.seq), '[]') FROM $s.runs r
+        WHERE owner = q.by_owner AND held = 1 AND status = 'EXECUTING'), 'ended', '[]'::json) END;
     END IF;
     answers := answers || json_build_array(answer, cardinality(gone) > 0,
       (SELECT json_agg(name) FROM jsonb_object_keys(limits_set) AS name));

@@ -84,8 +84,7 @@ BEGIN
   r := $s.place(r, at);
   UPDATE $s.runs SET${RUN_FROM_ROW},
     held = r.held, reserved = r.reserved, line = r.line, line_at = r.line_at,
-    look_at = r.look_at, ended_at = r.ended_at, claim_number = r.claim_number, claim_place = r.claim_place,
-    changed_by = r.changed_by
+    look_at = r.look_at, ended_at = r.ended_at, changed_by = r.changed_by
   WHERE id = r.id;
 END $$;
 

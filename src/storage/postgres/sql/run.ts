@@ -5,8 +5,7 @@ import { runAsJson } from './record.ts'
 
 /**
  * A new run that its insert claims. It is if its owner would claim it next: if no run stands in line for it, or would if a tick
- * or a claim looked, if nothing is set of its queue nor being changed, and its lease is live. Its claim_number stays NULL: no claim is
- * to answer it. A claim of the owner with a higher number makes sure that no insert before claims any more; it waits for the row of the
+ * or a claim looked, if nothing is set of its queue nor being changed, and its lease is live. A claim of the owner with a higher number makes sure that no insert before claims any more; it waits for the row of the
  * owner, which the insert takes only if it is free. All but the queue is asked once for a turn, as long as it is for one owner: where a snapshot is
  * open, that reads past all runs that have left the line.
  */
@@ -80,16 +79,8 @@ const INSERT_RUNS = insertFunction({
   whenStored: `      IF q.bind IS NOT NULL THEN PERFORM $s.bind_run(q.bind, r.id); END IF;
 `,
   answerNew: `CASE WHEN is_claimed THEN json_build_array(0, ${runAsJson('r')}, true) ELSE '[0]' END`,
-  answerAgain:
-    'json_build_array(0, $s.run_json(holder), q.claim_tasks IS NOT NULL AND $s.has_begun(holder, q))',
+  answerAgain: 'json_build_array(0, $s.run_json(holder))',
 })
-
-const NEW_RUN_FUNCTIONS = `
-CREATE FUNCTION $s.has_begun(r $s.runs, q $s.insert_run_request) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN coalesce(r.status = 'EXECUTING' AND r.owner = q.by_owner AND r.held = 1 AND r.attempt = 1 AND r.claim_number IS NULL, false);
-END $$;
-`
 
 /** No run has finished before it started. */
 const FINISHED_AT = 'greatest(q.finished_at, coalesce(r.started_at, r.created_at))'
@@ -166,7 +157,7 @@ BEGIN
   t.output := to_json(run)::text; t.seq := nextval('$s.places'); t.ended_at := t.completed_at;
   INSERT INTO $s.tokens SELECT t.*;
 END $$;
-${INSERT_RUNS}${NEW_RUN_FUNCTIONS}
+${INSERT_RUNS}
 CREATE FUNCTION $s.free_keys(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE

@@ -142,36 +142,41 @@ export const claimLaws: readonly Law[] = [
     },
   },
   {
-    id: 'runs.claim/repeated-number',
-    law: 'Repeating the number of the last claim answers the runs of that claim, and claims nothing.',
+    id: 'runs.claim/muster',
+    law: 'A claim with a limit of 0 claims nothing, and answers the runs that its caller was given.',
     async check(s) {
+      await s.tick(B)
+      await s.start('of another', {}, B)
       await s.insertRun('a')
-      const first = await s.claim({ number: 5, limit: 1 })
-      await s.insertRun('b', {}, 1)
-      same('the repetition', await s.claim({ number: 5, limit: 9, now: 2 }), first)
-      same('the next number', idsOf((await s.claim({ number: 6, now: 2 })).runs), ['b'])
+      const { runs } = await s.claim({ limit: 1 })
+      await s.insertRun('b')
+      same('the muster', await s.claim({ limit: 0 }), { runs, ended: [] })
+      same('the next claim', idsOf((await s.claim()).runs), ['b'])
+      same('a muster of both', idsOf((await s.claim({ limit: 0 })).runs), ['a', 'b'])
     },
   },
   {
-    id: 'runs.claim/repeated-number-omits-what-went-on',
-    law: 'A repeated claim leaves out runs that are no longer EXECUTING as that claim left them.',
+    id: 'runs.claim/muster-omits-what-went-on',
+    law: 'A muster leaves out runs that are no longer EXECUTING.',
     async check(s) {
       for (const id of ['a', 'b', 'c']) await s.insertRun(id)
-      const { runs } = await s.claim({ number: 5 })
+      const { runs } = await s.claim()
       const [parked, over] = runs
       if (parked !== undefined) await s.storage.runs.park(s.fenceOf(parked))
       if (over !== undefined) await s.update(over, { status: 'COMPLETED' })
-      same('the repetition', await s.claim({ number: 5 }), { runs: runs.slice(2), ended: [] })
+      same('the muster', await s.claim({ limit: 0 }), { runs: runs.slice(2), ended: [] })
     },
   },
   {
-    id: 'runs.claim/lower-number-is-too-late',
-    law: 'A claim with a lower number than the last one changes nothing and answers no run.',
+    id: 'runs.claim/number-is-too-late',
+    law: 'A claim or a muster whose number is not above that of the last one changes nothing and answers no run.',
     async check(s) {
       await s.insertRun('a')
       await s.claim({ number: 5, limit: 1 })
       await s.insertRun('b')
-      same('the late claim', await s.claim({ number: 4 }), { runs: [], ended: [] })
+      for (const number of [5, 4])
+        for (const limit of [1, 0])
+          same('the late claim', await s.claim({ number, limit }), { runs: [], ended: [] })
       same('the next claim', idsOf((await s.claim({ number: 6 })).runs), ['b'])
     },
   },

@@ -65,14 +65,14 @@ function leaseLaws(die: Die): readonly Law[] {
       },
     },
     {
-      id: 'crash/claims-can-be-repeated',
-      law: 'Repeating a claim whose answer was lost in a crash answers the same runs.',
+      id: 'crash/claims-are-mustered',
+      law: 'The muster after a claim whose answer was lost in a crash answers its runs.',
       capability: 'crash',
       async check(s) {
         await s.insertRun('r')
-        const claimed = await s.claim({ number: 3 })
+        const { runs } = await s.claim()
         await die(s)
-        same('the repetition', await s.claim({ number: 3 }), claimed)
+        same('the muster', await s.claim({ limit: 0 }), { runs, ended: [] })
       },
     },
   ]

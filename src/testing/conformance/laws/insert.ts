@@ -288,7 +288,7 @@ export const insertLaws: readonly Law[] = [
   },
   {
     id: 'runs.insert/claims-for-its-caller',
-    law: 'Of a storage that claimsNew, an insert with `claim` claims its run as a claim would, and no claim answers it.',
+    law: 'Of a storage that claimsNew, an insert with `claim` claims its run as a claim would, and a muster answers it.',
     optional: '`claimsNew`',
     async check(s) {
       if (s.storage.claimsNew !== true) return
@@ -308,8 +308,8 @@ export const insertLaws: readonly Law[] = [
       }
       same('the insert', inserted, { record: run, isCached: false, isClaimed: true })
       same('the record', await s.storage.runs.get('r'), run)
-      same('the repeated claim', await s.claim({ number: 7 }), { runs: [], ended: [] })
       same('the next claim', await s.claim({ number: 8 }), { runs: [], ended: [] })
+      same('a muster', await s.claim({ number: 9, limit: 0 }), { runs: [run], ended: [] })
       like('the write of its attempt', await s.update(run, { status: 'COMPLETED' }), { record: { id: 'r' } })
     },
   },

@@ -92,15 +92,16 @@ const laws: readonly Law[] = [
   },
   {
     id: 'rates/count-once',
-    law: 'A claim that is repeated under its number counts nothing, nor does a trial or one without a live lease.',
+    law: 'A claim that comes too late counts nothing, nor does a muster, a trial, or one without a live lease.',
     async check(s) {
       const claim = claiming(s, { limit: 2, perMs: 100 })
       await insert(s, ['a', 'b', 'c'])
       same('a claim', await claim(0, { number: 70, limit: 1 }), { runs: ['a'] })
-      like('its repetition', await claim(1, { number: 70 }), { runs: ['a'] })
+      like('too late', await claim(1, { number: 70 }), { runs: [] })
+      like('a muster', await claim(1, { number: 71, limit: 0 }), { runs: ['a'] })
       like('without a lease', await claim(1, { by: B, number: 1 }), { runs: [] })
-      like('a trial', await claim(1, { number: 71, isTrial: true }), { runs: [] })
-      same('the next', await claim(1, { number: 72 }), { runs: ['b'], nextStartAt: s.at(100) })
+      like('a trial', await claim(1, { number: 72, isTrial: true }), { runs: [] })
+      same('the next', await claim(1, { number: 73 }), { runs: ['b'], nextStartAt: s.at(100) })
     },
   },
   {

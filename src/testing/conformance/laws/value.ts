@@ -194,9 +194,8 @@ export const valueLaws: readonly Law[] = [
       const other = { ...queuedRun('other', { createdAt: s.at(3) }), key: given.key }
       const held = await runs.insert({ record: other, now: s.at(3), by: A })
       same('the holder of its key', held, { record: given, isCached: true })
-      const number = 100
-      const claim = { number, versions: new Map([['task', 'v 2']]), now: 4 }
-      const claimed = await stored('its claim', (await s.claim(claim)).runs[0])
+      const versions = new Map([['task', 'v 2']])
+      const claimed = await stored('its claim', (await s.claim({ versions, now: 4 })).runs[0])
       like('what was claimed', claimed, {
         ...given,
         status: 'EXECUTING',
@@ -209,7 +208,7 @@ export const valueLaws: readonly Law[] = [
         startedAt: s.at(4),
         updatedAt: s.at(4),
       })
-      await stored('a claim that is repeated', (await s.claim({ ...claim, now: 5 })).runs[0])
+      await stored('a muster', (await s.claim({ limit: 0, now: 5 })).runs[0])
       const fence = s.fenceOf(claimed, 6)
       const stream = { runId: 'r', epoch: 1, attempt: 1, by: A, now: s.at(6) }
       for (const key of ['k2', 'k1']) await chunks.open({ ...stream, key })

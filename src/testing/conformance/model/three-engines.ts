@@ -246,7 +246,7 @@ export class ThreeEngines {
       this.#stage.tokenIds.push(id)
   }
 
-  /** Makes a new claim, or repeats an earlier one, by its owner or another one. */
+  /** Makes a new claim or a muster, or one that comes too late, by its owner or another one. */
   async #claim({ owner, option }: Command): Promise<void> {
     const isNew = option % 5 > 0
     if (isNew) this.#claims += 1
@@ -256,7 +256,7 @@ export class ThreeEngines {
       number: isNew ? this.#claims : Math.max(1, this.#claims - (option % 3)),
       taskIds: [[TASKS[0]], [TASKS[1]], TASKS][option % 3] ?? TASKS,
       versions: pick(VERSIONS, option >> 3),
-      limit: (option % 4) + 1,
+      limit: option % 11 === 3 ? 0 : (option % 4) + 1,
       queueLimits: LIMITS,
       ...(this.#stage.storage.rates === true && { queueRates: pick(RATES, option >> 5) }),
       maxInterruptions: 1,
@@ -265,7 +265,9 @@ export class ThreeEngines {
     }
     await this.#stage.both(`runs.claim ${describeValue(request)}`, async (storage) => {
       const { runs, ended, isTrialDue = false }: RunClaimed = await storage.runs.claim(request)
-      return { runs, ended: inOrder(ended), isTrialDue }
+      const isMuster = request.limit === 0
+      const given = isMuster ? [...runs].sort((one, other) => (one.id < other.id ? -1 : 1)) : runs
+      return { runs: given, ended: inOrder(ended), isTrialDue }
     })
   }
 

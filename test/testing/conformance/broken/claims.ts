@@ -81,29 +81,28 @@ export const brokenClaims: Readonly<Record<string, Break>> = {
     }
   }),
   'runs.claim/queue-limits': askedLike(() => ({ queueLimits: new Map() })),
-  'runs.claim/repeated-number': (memory) => {
-    let number = 0
-    return { runs: { claim: (claim) => memory.runs.claim({ ...claim, number: (number += 1) }) } }
-  },
-  'runs.claim/repeated-number-omits-what-went-on': (memory) => {
-    const answers = new Map<string, RunClaimed>()
+  'runs.claim/muster': (memory) => ({
+    runs: { claim: (claim) => (claim.limit === 0 ? { runs: [], ended: [] } : memory.runs.claim(claim)) },
+  }),
+  'runs.claim/muster-omits-what-went-on': (memory) => {
+    const given = new Map<string, RunRecord>()
     return {
       runs: {
         claim(claim) {
-          const name = `${claim.by} ${claim.number}`
-          const answer = answers.get(name) ?? memory.runs.claim(claim)
-          if (answer.runs.length > 0) answers.set(name, answer)
-          return answer
+          const answer = memory.runs.claim(claim)
+          for (const run of answer.runs) given.set(run.id, run)
+          if (claim.limit > 0) return answer
+          return { runs: [...given.values()].filter(({ owner }) => owner === claim.by), ended: [] }
         },
       },
     }
   },
-  'runs.claim/lower-number-is-too-late': (memory) => {
+  'runs.claim/number-is-too-late': (memory) => {
     const last = new Map<string, number>()
     return {
       runs: {
         claim(claim) {
-          const number = Math.max(claim.number, last.get(claim.by) ?? 0)
+          const number = Math.max(claim.number, (last.get(claim.by) ?? 0) + 1)
           last.set(claim.by, number)
           return memory.runs.claim({ ...claim, number })
         },

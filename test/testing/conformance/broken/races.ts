@@ -361,13 +361,13 @@ export const brokenCrashes: Readonly<Record<string, BrokenStorage>> = {
       return storage
     },
   },
-  'crash/claims-can-be-repeated': {
+  'crash/claims-are-mustered': {
     breaks: () => ({}),
     crash: (storage) => ({
       ...storage,
       runs: {
         ...storage.runs,
-        claim: (claim) => storage.runs.claim({ ...claim, number: claim.number + 1_000 }),
+        claim: (claim) => (claim.limit === 0 ? { runs: [], ended: [] } : storage.runs.claim(claim)),
       },
     }),
   },
