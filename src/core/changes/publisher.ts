@@ -1,6 +1,5 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, Inserted, RunUpdated } from '../../contract/storage.ts'
-import { isPromise } from '../../primitives/awaitable.ts'
+import type { RunUpdated } from '../../contract/storage.ts'
 import { type EndStatus, isFinal } from '../../contract/run-states.ts'
 import { RUN_CREATE, RUN_END, TOKEN_SETTLE } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
@@ -23,8 +22,8 @@ interface Parts {
   readonly upcalls: Upcalls
 }
 
-/** A run that is being put off. */
-interface PutOff {
+/** A run that is being created, or put off until its next attempt. */
+export interface StoringRun {
   readonly record: RunRecord
   isPublished: boolean
 }
@@ -42,10 +41,8 @@ export class Publisher {
     CRASHED: 0,
   }
   readonly #kernel: Parts
-  /** Runs that are being stored: they may be executed before that is acknowledged. */
-  readonly #created = new Map<string, RunRecord>()
-  /** Runs whose next attempt is being put off: it may begin, and end, before that is acknowledged. */
-  readonly #putOff = new Map<string, PutOff>()
+  /** They may be executed before that is acknowledged. */
+  readonly #storing = new Map<string, StoringRun>()
 
   constructor(kernel: Parts) {
     this.#kernel = kernel
@@ -65,49 +62,36 @@ export class Publisher {
     this.#kernel.watchers.wakeAll()
   }
 
-  /** A run is created, if storage answers so; that is published before any later change of it. */
-  created(record: RunRecord, answer: Awaitable<Inserted<RunRecord>>): Awaitable<Inserted<RunRecord>> {
-    if (isPromise(answer)) return this.#createdLater(record, answer)
-    if (!answer.isCached) {
-      this.#made(record)
-      this.run(record)
-    }
-    return answer
+  /** A run is being stored as `record`: if storage answers so, that is published before any later change of it. */
+  storing(record: RunRecord): StoringRun {
+    const before = this.#storing.get(record.id)
+    if (before !== undefined) this.#publishOnce(before)
+    const storing = { record, isPublished: false }
+    this.#storing.set(record.id, storing)
+    return storing
   }
 
-  async #createdLater(record: RunRecord, answer: Promise<Inserted<RunRecord>>): Promise<Inserted<RunRecord>> {
-    this.#created.set(record.id, record)
-    try {
-      const inserted = await answer
-      if (!inserted.isCached) this.#made(record)
-      if (this.#created.has(record.id) && !inserted.isCached) this.run(record)
-      return inserted
-    } finally {
-      this.#created.delete(record.id)
-    }
+  /** Storage has answered, or failed. */
+  stored(storing: StoringRun): void {
+    const { id } = storing.record
+    if (this.#storing.get(id) === storing) this.#storing.delete(id)
   }
 
-  #made(run: RunRecord): void {
+  /** A run was created. `storing`: where the answer took a while. */
+  created(run: RunRecord, storing?: StoringRun): void {
     const { owner } = this.#kernel.host
     if (RUN_CREATE.hasSubscribers) RUN_CREATE.publish({ engine: owner, at: run.createdAt, run })
-  }
-
-  /** A run is put off until its next attempt, as `record` says: published before any later change of it. */
-  async puttingOff<T>(record: RunRecord, stored: Awaitable<T>): Promise<T> {
-    const putOff = { record, isPublished: false }
-    this.#putOff.set(record.id, putOff)
-    try {
-      return await stored
-    } finally {
-      if (this.#putOff.get(record.id) === putOff) this.#putOff.delete(record.id)
-    }
+    if (storing?.isPublished !== true) this.run(run)
   }
 
   /** The status of a run changed. */
   run(record: RunRecord): void {
     if (isFinal(record.status)) this.#ended(record, record.status)
-    if (this.#created.size > 0) this.#publishCreated(record)
-    if (this.#putOff.size === 0 || this.#isInOrder(record)) this.#kernel.events.run(record)
+    const storing = this.#storing.size === 0 ? undefined : this.#storing.get(record.id)
+    const isItself = storing !== undefined && isSame(record, storing.record)
+    if (storing !== undefined && !isItself) this.#publishOnce(storing)
+    if (!isItself || !storing.isPublished) this.#kernel.events.run(record)
+    if (isItself) storing.isPublished = true
     this.elsewhere(record)
   }
 
@@ -117,20 +101,9 @@ export class Publisher {
     if (RUN_END.hasSubscribers) RUN_END.publish({ engine: host.owner, at: host.now(), run })
   }
 
-  /** False for the answer that a run was put off, if a later change of it was published before. */
-  #isInOrder(record: RunRecord): boolean {
-    const putOff = this.#putOff.get(record.id)
-    if (putOff === undefined) return true
-    if (record.status === 'DELAYED' && record.epoch === putOff.record.epoch) return !putOff.isPublished
-    if (!putOff.isPublished) this.#kernel.events.run(putOff.record)
-    putOff.isPublished = true
-    return true
-  }
-
-  #publishCreated(record: RunRecord): void {
-    const created = this.#created.get(record.id)
-    this.#created.delete(record.id)
-    if (created !== undefined && created !== record) this.#kernel.events.run(created)
+  #publishOnce(storing: StoringRun): void {
+    if (!storing.isPublished) this.#kernel.events.run(storing.record)
+    storing.isPublished = true
   }
 
   /** The status of a run was changed by another engine, which has published the event. */
@@ -156,4 +129,8 @@ export class Publisher {
     upcalls.settled(record)
     retention.ended()
   }
+}
+
+function isSame(one: RunRecord, other: RunRecord): boolean {
+  return one.status === other.status && one.epoch === other.epoch
 }

@@ -96,8 +96,14 @@ export class AttemptEnding {
   ): Promise<void> {
     const change: RunChange = { status: 'DELAYED', wakeAt: retryAt, ...thrown, slot: false }
     const delayed = { ...attempt.record, ...change, updatedAt: this.#kernel.host.now() }
-    const stored = await this.#kernel.publisher.puttingOff(delayed, this.#update(attempt, change))
-    if (stored !== undefined) this.#kernel.delayed.add(attempt.id, retryAt)
+    const { publisher } = this.#kernel
+    const storing = publisher.storing(delayed)
+    try {
+      const stored = await this.#update(attempt, change)
+      if (stored !== undefined) this.#kernel.delayed.add(attempt.id, retryAt)
+    } finally {
+      publisher.stored(storing)
+    }
   }
 
   /** The attempt took too long: the run ends, even if its function goes on. */

@@ -23,10 +23,17 @@ export async function storeReplay(kernel: Kernel, original: RunRecord): Promise<
 /** Stores a run that no check stands in front of. */
 export function storeRun(kernel: Kernel, create: () => RunRecord): Promise<Inserted<RunRecord>> {
   const { host, publisher } = kernel
-  return kernel.call((attempt) => {
+  return kernel.call(async (attempt) => {
     const record = create()
     const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
-    return publisher.created(record, kernel.written(attempt, INSERT_RUN, request))
+    const storing = publisher.storing(record)
+    try {
+      const inserted = await kernel.written(attempt, INSERT_RUN, request)
+      if (!inserted.isCached) publisher.created(record, storing)
+      return inserted
+    } finally {
+      publisher.stored(storing)
+    }
   })
 }
 

@@ -274,19 +274,27 @@ export class EngineTasks implements TasksNamespace {
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return freed ?? this.#kernel.written(attempt, call, request)
-    const created = publisher.created(record, freed ?? this.#insertNew(attempt, call, request))
-    return isPromise(created)
-      ? this.#insertedLater(created, record, push)
-      : this.#inserted(created, record, push)
+    const inserted = freed ?? this.#insertNew(attempt, call, request)
+    if (isPromise(inserted)) return this.#insertedLater(inserted, record, push)
+    if (!inserted.isCached) publisher.created(record)
+    return this.#inserted(inserted, record, push)
   }
 
   /** Apart from `#insert`, which would pay for what this captures. */
-  #insertedLater(
-    created: Promise<Inserted<RunRecord>>,
+  async #insertedLater(
+    answer: Promise<Inserted<RunRecord>>,
     record: RunRecord,
     push: RunPush | undefined,
   ): Promise<Inserted<RunRecord>> {
-    return created.then((inserted) => this.#inserted(inserted, record, push))
+    const { publisher } = this.#kernel
+    const storing = publisher.storing(record)
+    try {
+      const inserted = await answer
+      if (!inserted.isCached) publisher.created(record, storing)
+      return this.#inserted(inserted, record, push)
+    } finally {
+      publisher.stored(storing)
+    }
   }
 
   #inserted(
