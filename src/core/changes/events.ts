@@ -3,6 +3,7 @@ import { EventEmitter } from 'eventemitter3'
 import type * as typed from 'typed-emitter'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Unsubscribe } from '../../contract/storage.ts'
+import { unawaited } from '../../primitives/awaitable.ts'
 import { show } from '../../primitives/require.ts'
 import { outsideRuns } from '../attempt/attempt.ts'
 import type { LogLine } from '../../api/log.ts'
@@ -92,6 +93,11 @@ export class EventQueue {
   error(error: unknown, runId?: string): void {
     if (this.#kernel.outage.noticed(error)) return
     this.#emit('error', runId === undefined ? { error } : { error, runId })
+  }
+
+  /** Does something that has no caller. */
+  report(action: () => unknown, runId?: string): void {
+    unawaited(action, (error) => this.error(error, runId))
   }
 
   #emit<Name extends keyof EngineEvents>(name: Name, event: Parameters<EngineEvents[Name]>[0]): void {

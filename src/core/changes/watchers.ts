@@ -47,18 +47,11 @@ export class Watchers {
     return watcher
   }
 
-  /** Wakes the watchers of a topic. `record`: the run after the change, as far as it is known here. */
-  wake(topic: string, record?: RunNews): void {
+  /** Wakes the watchers of a topic. `record`: the run after the change, as far as it is known here. `key`: the stream that changed. */
+  wake(topic: string, record?: RunNews, key?: string): void {
     const watchers = this.#watchers.get(topic)
     if (watchers === undefined) return
-    for (const watcher of itemsOf(watchers)) watcher.wake(topic, record)
-  }
-
-  /** Wakes the watchers of all streams of a run. `key`: the stream that changed. */
-  wakeStreams(topic: string, key: string): void {
-    const watchers = this.#watchers.get(topic)
-    if (watchers === undefined) return
-    for (const watcher of itemsOf(watchers)) watcher.wake(topic, undefined, key)
+    for (const watcher of itemsOf(watchers)) watcher.wake(topic, record, key)
   }
 
   /** Anything may have changed: all watchers look again. */

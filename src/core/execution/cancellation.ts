@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, LeaseRecord, RunUpdated } from '../../contract/storage.ts'
-import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { type Attempt, GRACE_MS, outsideRuns } from '../attempt/attempt.ts'
 import { isFinal, runIdOfToken } from '../../contract/run-states.ts'
 import { isStorageUnavailable } from '../../contract/storage-unavailable.ts'
@@ -66,10 +66,7 @@ export class Cancellation {
   childrenOf(runId: string, waited: readonly string[]): void {
     const { host, events } = this.#kernel
     if (host.isClosing) return
-    const failed = (error: unknown): void => {
-      if (!host.isClosed) events.error(error, runId)
-    }
-    unawaited(() => this.#cancelChildren(runId, waited), failed)
+    events.report(() => this.#cancelChildren(runId, waited), runId)
   }
 
   /**
@@ -105,11 +102,8 @@ export class Cancellation {
 
   /** Asks storage until it has answered, or the engine closes. */
   #persist(attempt: Attempt, cancel: () => Promise<void>): void {
-    const { host, events, outage } = this.#kernel
-    const failed = (error: unknown): void => {
-      if (!host.isClosed) events.error(error, attempt.id)
-    }
-    unawaited(() => outage.persist(attempt, () => outsideRuns(cancel)), failed)
+    const { events, outage } = this.#kernel
+    events.report(() => outage.persist(attempt, () => outsideRuns(cancel)), attempt.id)
   }
 
   async #require(id: string): Promise<RunRecord> {

@@ -222,9 +222,8 @@ export class Claimer {
   }
 
   #failed(ticket: Ticket, error: unknown): void {
-    const { host, events } = this.#kernel
     this.#lose(ticket)
-    if (!host.isClosed) events.error(error, ticket.runId)
+    this.#kernel.events.error(error, ticket.runId)
   }
 
   #request(limit: number): RunClaim {
@@ -281,11 +280,7 @@ export class Claimer {
       this.#trials ??= new module.Trials(this.#kernel, this.#settings, () => this.poke())
       this.poke()
     }
-    if (this.#trials === undefined)
-      unawaited(
-        () => TRIALS.use(made),
-        (error) => this.#kernel.events.error(error),
-      )
+    if (this.#trials === undefined) this.#kernel.events.report(() => TRIALS.use(made))
   }
 
   /** Claims again at the instant at which a rate lets a run start. Until then the process waits for it, as for a delayed run. */

@@ -139,15 +139,8 @@ export class Compensations {
   /** Resolves when no hook is under way any more, at the latest after a grace. */
   async ended(): Promise<void> {
     if (this.#underWay.size === 0) return
-    const { clock } = this.#kernel.host
-    const idle = createDeferred<void>()
-    this.whenIdle(idle.resolve)
-    const id = 'the end of the calls of onCancel that are under way'
-    const release = clock.hold?.({ kind: 'awaited', id, fail: () => idle.resolve() })
-    const cancel = clock.setTimer(clock.now() + CLOSE_GRACE_MS, idle.resolve, { label: id })
-    await idle.promise
-    cancel()
-    release?.()
+    const what = 'the end of the calls of onCancel that are under way'
+    await this.#kernel.host.atMost(CLOSE_GRACE_MS, what, (done) => this.whenIdle(done))
   }
 
   /** The engine is closed: calls of the hooks that are under way have no effect any more. */

@@ -1,4 +1,3 @@
-import { createDeferred } from '../../primitives/deferred.ts'
 import { type Attempt, hasFinished } from '../attempt/attempt.ts'
 import type { Place } from '../attempt/places.ts'
 import type { Host } from '../host/host.ts'
@@ -47,19 +46,13 @@ export class Effects {
   }
 
   /** Resolves when no effect is under way any more, at the latest after a grace. Tells `listener` of each attempt that has none left. */
-  async ended(listener: (attempt: Attempt) => void): Promise<void> {
-    const { clock } = this.#host
-    const idle = createDeferred<void>()
-    this.#listener = (attempt) => {
-      listener(attempt)
-      if (!this.areUnderWay) idle.resolve()
-    }
-    const id = 'the end of the effects of once that are under way'
-    const release = clock.hold?.({ kind: 'awaited', id, fail: () => idle.resolve() })
-    const cancel = clock.setTimer(clock.now() + EFFECT_GRACE_MS, idle.resolve, { label: id })
-    await idle.promise
-    cancel()
-    release?.()
+  ended(listener: (attempt: Attempt) => void): Promise<void> {
+    return this.#host.atMost(EFFECT_GRACE_MS, 'the end of the effects of once that are under way', (done) => {
+      this.#listener = (attempt) => {
+        listener(attempt)
+        if (!this.areUnderWay) done()
+      }
+    })
   }
 }
 

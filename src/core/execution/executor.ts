@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
-import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { itemsOf, FewMap } from '../../primitives/few.ts'
 import type { AttemptEndMessage } from '../../api/diagnostics.ts'
 import { RunCanceledError, WaitpointError } from '../../api/errors.ts'
@@ -105,14 +105,17 @@ export class Executor {
     if (host.isClosed) return
     const expected = { status: ['EXECUTING'] as const, epoch }
     const change = { status: 'EXECUTING', owner: undefined } as const
-    this.report(() => host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() }), id)
+    this.#kernel.events.report(
+      () => host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() }),
+      id,
+    )
   }
 
   /** A run that was claimed was canceled before it started: it still has a slot in the storage. */
   claimedCanceled(record: RunRecord): void {
     // An earlier attempt of it may have begun. The engine that canceled it leaves `onCancel` to the one that has claimed it.
     if (record.attempt > 1) this.#kernel.compensations.begin(record)
-    this.report(() => this.#giveSlotBack(record), record.id)
+    this.#kernel.events.report(() => this.#giveSlotBack(record), record.id)
   }
 
   /** Reads what earlier executions of the attempt have asked, before the function is called again. */
@@ -142,7 +145,7 @@ export class Executor {
   standStill(attempt: Attempt, error: Error): void {
     if (attempt.isEnded) return
     this.abort(attempt, error)
-    this.#failed(error, attempt.id)
+    this.#kernel.events.error(error, attempt.id)
     this.#giveUp(attempt, () => this.#ending.standStill(attempt, error))
   }
 
@@ -162,16 +165,16 @@ export class Executor {
       this.#givingUp.delete(id)
       this.#kernel.slots.retry()
     }
-    this.report(() => chain(store(), stored), id)
+    this.#kernel.events.report(() => chain(store(), stored), id)
   }
 
   /** Stores the end of a call; the attempt ends with it, also when that cannot be stored. */
   #ended(attempt: Attempt, end: AttemptEnd): void {
     if (ATTEMPT.hasSubscribers && !attempt.isEnded) tellEnd(attempt, this.#kernel.host, endOf(end))
     attempt.endLimit()
-    const settle = (): void => this.report(() => this.#settled(attempt), attempt.id)
+    const settle = (): void => this.#kernel.events.report(() => this.#settled(attempt), attempt.id)
     const fail = (error: unknown): void => {
-      this.#failed(error, attempt.id)
+      this.#kernel.events.error(error, attempt.id)
       settle()
     }
     try {
@@ -226,7 +229,7 @@ export class Executor {
     if (ATTEMPT.hasSubscribers && !attempt.is('draining'))
       tellEnd(attempt, this.#kernel.host, { outcome: 'aborted', error })
     attempt.abort(error)
-    this.report(() => attempt.streams?.stop(), attempt.id)
+    this.#kernel.events.report(() => attempt.streams?.stop(), attempt.id)
     return waited
   }
 
@@ -263,16 +266,7 @@ export class Executor {
     const error = new WaitpointError('ERR_RUN_TIMED_OUT', message)
     const stored = (): Awaitable<unknown> =>
       chain(this.#ending.timedOut(attempt, error), () => this.abort(attempt, error))
-    this.report(stored, attempt.id)
-  }
-
-  /** Does something that has no caller: an error is an `error` event. */
-  report(action: () => Awaitable<unknown>, runId: string): void {
-    unawaited(action, (error) => this.#failed(error, runId))
-  }
-
-  #failed(error: unknown, runId: string): void {
-    if (!this.#kernel.host.isClosed) this.#kernel.events.error(error, runId)
+    this.#kernel.events.report(stored, attempt.id)
   }
 }
 

@@ -52,7 +52,7 @@ export class Reconciler {
     const failed = (error: unknown): void => {
       this.#unclear.add(attempt)
       this.#kernel.ticker.answerLost(`what became of ${attempt.id}`)
-      this.#failed(error, attempt.id)
+      this.#kernel.events.error(error, attempt.id)
     }
     unawaited(() => this.#look(attempt), failed)
   }
@@ -80,7 +80,7 @@ export class Reconciler {
 
   /** The record of a run changed elsewhere: was it canceled, or rescheduled? */
   changedElsewhere(runId: string): void {
-    const { host, executor, claimer, delayed, upcalls, publisher } = this.#kernel
+    const { host, executor, claimer, delayed, upcalls, publisher, events } = this.#kernel
     const attempt = executor.attempts.get(runId)
     if (attempt === undefined || attempt.isEnded) {
       claimer.changed(runId)
@@ -94,7 +94,7 @@ export class Reconciler {
         // To callers that have begun to wait since the hint, and have asked this engine and not storage.
         if (record !== undefined && isFinal(record.status)) publisher.elsewhere(record)
       })
-    unawaited(ask, (error) => this.#failed(error, runId))
+    events.report(ask, runId)
   }
 
   /**
@@ -121,9 +121,5 @@ export class Reconciler {
       return []
     }
     return executor.cancel(attempt, record)
-  }
-
-  #failed(error: unknown, runId: string): void {
-    if (!this.#kernel.host.isClosed) this.#kernel.events.error(error, runId)
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../contract/clock.ts'
 import type { RandomSource } from '../../contract/random.ts'
 import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
 import { createIdSource, type MadeId } from '../../primitives/id.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { liveAttempt } from '../attempt/attempt.ts'
@@ -111,6 +112,18 @@ export class Host {
       goOn()
     }
     this.clock.setTimer(this.now(), fire, { label, background: true })
+  }
+
+  /** Resolves once `begin` has called `done`, at the latest after so long. */
+  async atMost(ms: number, what: string, begin: (done: () => void) => void): Promise<void> {
+    const { promise, resolve } = createDeferred<void>()
+    const done = (): void => resolve()
+    begin(done)
+    const release = this.clock.hold?.({ kind: 'awaited', id: what, fail: done })
+    const cancel = this.clock.setTimer(this.now() + ms, done, { label: what })
+    await promise
+    cancel()
+    release?.()
   }
 
   /** Goes up whenever such a turn is asked for, and when it has come. */

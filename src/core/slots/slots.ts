@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, RunFence, RunResumed, RunToResume } from '../../contract/storage.ts'
-import { chain, unawaited } from '../../primitives/awaitable.ts'
+import { chain } from '../../primitives/awaitable.ts'
 import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
@@ -331,7 +331,10 @@ export class Slots {
 
   #park(attempt: Attempt): void {
     attempt.park()
-    this.#ask(attempt, () => chain(this.#storePark(attempt), (record) => this.#parked(attempt, record)))
+    this.#kernel.events.report(
+      () => chain(this.#storePark(attempt), (record) => this.#parked(attempt, record)),
+      attempt.id,
+    )
   }
 
   #parked(attempt: Attempt, record: RunRecord | undefined): void {
@@ -390,9 +393,13 @@ export class Slots {
     attempt.resume()
     this.#used += 1
     this.#resumedSince += 1
+    const { events } = this.#kernel
     const record = this.#takeOffer(attempt)
     if (record !== undefined) {
-      this.#ask(attempt, () => this.#resumed(attempt, { outcome: 'resumed', record }, !attempt.hasDeliveries))
+      events.report(
+        () => this.#resumed(attempt, { outcome: 'resumed', record }, !attempt.hasDeliveries),
+        attempt.id,
+      )
       return
     }
     const lane = laneOf(attempt)
@@ -401,7 +408,7 @@ export class Slots {
     if (this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)) this.#line.ask(lane)
     const resuming: Resuming = { lane, isFreed: false, tries: 0 }
     this.#resuming.add(resuming)
-    this.#ask(attempt, () =>
+    const resumed = (): Awaitable<void> =>
       chain(this.#storeResume(attempt, isHinted, resuming), (answer) => {
         const isFull = answer.outcome === 'full'
         this.#line.answered(lane, isFull && !resuming.isFreed)
@@ -416,8 +423,8 @@ export class Slots {
         else if (answer.outcome === 'resumed') this.#kernel.upcalls.claimable()
         if (isFull && this.room > 0) this.#kernel.upcalls.slotFreed()
         this.#resumeWaiting()
-      }),
-    )
+      })
+    events.report(resumed, attempt.id)
   }
 
   /** From here on the answer to a settle resumes the run no more. Answers the run if one has resumed it before. */
@@ -518,13 +525,6 @@ export class Slots {
   #fence({ record: { id, epoch } }: Attempt, parks: number): RunFence {
     const { host } = this.#kernel
     return { id, epoch, parks, by: host.owner, now: host.now() }
-  }
-
-  #ask(attempt: Attempt, question: () => unknown): void {
-    const { host, events } = this.#kernel
-    unawaited(question, (error) => {
-      if (!host.isClosed) events.error(error, attempt.id)
-    })
   }
 }
 

@@ -402,7 +402,7 @@ export class StreamChannel {
     const { watchers } = this.#kernel
     const [one, all] = this.#topics
     watchers.wake(one)
-    watchers.wakeStreams(all, this.key)
+    watchers.wake(all, undefined, this.key)
   }
 }
 

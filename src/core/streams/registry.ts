@@ -193,7 +193,7 @@ export class RunStreams {
     const topic = streamTopic(runId, key)
     this.#streams.get(topic)?.channel.share()
     watchers.wake(topic)
-    watchers.wakeStreams(streamsTopic(runId), key)
+    watchers.wake(streamsTopic(runId), undefined, key)
   }
 
   /** Other engines may have written to any stream: hints may have been lost. */
