@@ -1,3 +1,4 @@
+import { LAST_INSTANT } from '../primitives/duration.ts'
 import { html, type Html, type Piece } from '../primitives/html.ts'
 
 /** The texts of the page. What stands in braces is filled in; a text may leave it out. */
@@ -127,6 +128,7 @@ export class Wording {
 
   /** An instant for people, in the time zone of the page; its date is left out on the same day. */
   moment(at: number, now: number): Html {
+    // A storage may keep a number that is no instant.
     if (Math.abs(at) > LAST_INSTANT) return html`${at}`
     const day = (instant: number): string => this.#format(instant, { dateStyle: 'short' })
     const date = { weekday: 'short', day: 'numeric', month: 'long', year: 'numeric' } as const
@@ -148,7 +150,5 @@ export class Wording {
   }
 }
 
-/** No date is further away than this: a storage may keep a number that is none. */
-const LAST_INSTANT = 8_640_000_000_000_000
 const LAST_UNIT = [1_000, 'second'] as const
 const UNITS = [[86_400_000, 'day'], [3_600_000, 'hour'], [60_000, 'minute'], LAST_UNIT] as const

@@ -1,3 +1,5 @@
+import { defined } from '../primitives/defined.ts'
+
 /** One page of a list, newest first. */
 export interface CursorPage<Item> {
   readonly data: readonly Item[]
@@ -44,7 +46,7 @@ async function loadPage<Item>(load: Load<Item>, cursor: Cursor): Promise<CursorP
   const { data, next, previous } = await load(cursor)
   return {
     data,
-    pagination: { ...(next === undefined ? {} : { next }), ...(previous === undefined ? {} : { previous }) },
+    pagination: defined({ next, previous }),
     hasNextPage: () => next !== undefined,
     hasPreviousPage: () => previous !== undefined,
     getNextPage: () => (next === undefined ? noPage('next') : loadPage(load, { after: next })),

@@ -1,5 +1,6 @@
 import { plainValue } from '../api/noted-value.ts'
 import { fromJson } from '../api/serialize.ts'
+import { LAST_INSTANT } from '../primitives/duration.ts'
 import { html, type Html } from '../primitives/html.ts'
 import { indentedJson } from '../primitives/indented-json.ts'
 
@@ -61,10 +62,8 @@ export function moment(at: number | undefined, now: number): Html {
   return html`<time datetime="${iso}" title="${iso}">${relative(at, now)}</time>`
 }
 
-/** No date is further away than this: a storage may keep a number that is none. */
-const LAST_INSTANT = 8_640_000_000_000_000
-
 export function isoOf(at: number): string {
+  // A storage may keep a number that is no instant.
   return Math.abs(at) <= LAST_INSTANT ? new Date(at).toISOString() : String(at)
 }
 

@@ -20,6 +20,8 @@ export const FOLLOW_RUN_BY_POLLING_ADDRESS = 'GET /realtime/v1/runs/:id'
 export const READ_STREAM_ADDRESS = 'GET /realtime/v1/streams/:runId/:key{.+}'
 export const WRITE_STREAM_ADDRESS = 'POST /realtime/v1/streams/:runId/self/:key{.+}'
 export const CREATE_PUBLIC_TOKEN_ADDRESS = 'POST /api/v1/auth/public-tokens'
+/** Of the hosted service alone, which keeps large values elsewhere. */
+export const DOWNLOAD_PACKET_ADDRESS = 'GET /api/v1/packets/:name'
 export const LIST_QUEUES_ADDRESS = 'GET /api/v1/queues'
 export const RETRIEVE_QUEUE_ADDRESS = 'GET /api/v1/queues/:queue'
 export const PAUSE_QUEUE_ADDRESS = 'POST /api/v1/queues/:queue/pause'

@@ -8,6 +8,12 @@ export const ACCESS_TOKEN_CLAIMS = 'x-trigger-jwt-claims'
 /** Which writer of a stream it is, and the chunk that it sends first. */
 export const WRITER = 'x-client-id'
 export const RESUME_FROM = 'x-resume-from-chunk'
+/** `latest` reads a stream from its end on. */
+export const STREAM_START = 'x-trigger-stream-start'
+/** How often an answer that goes on says that it is alive. */
+export const PING_SECONDS = 'x-ping-seconds'
+/** When a credential that has asked too often may ask again, in epoch milliseconds. */
+export const RATE_RESET = 'x-ratelimit-reset'
 /** Newer readers of shapes send it. */
 export const SHAPE_VERSION = 'x-trigger-electric-version'
 export const SHAPE_OFFSET = 'electric-offset'

@@ -1,3 +1,11 @@
+import {
+  FROM_FILTER,
+  PAGE_AFTER,
+  PAGE_BEFORE,
+  PAGE_SIZE,
+  PERIOD_FILTER,
+  TO_FILTER,
+} from '../hosted/list-parameters.ts'
 import type { Address } from '../hosted/addresses.ts'
 import { ACCESS_TOKEN, ACCESS_TOKEN_CLAIMS, REQUEST_NAME } from '../hosted/headers.ts'
 import type { MemberType } from '../hosted/members.ts'
@@ -115,29 +123,29 @@ export const EVENTS: Content = { 'text/event-stream': TEXT }
 /** The page of a list, and the instants between which what it lists was created. */
 export const LIST_PARAMETERS: readonly Parameter[] = [
   {
-    name: 'filter[createdAt][period]',
+    name: PERIOD_FILTER,
     in: 'query',
     description: 'Created within this duration until now, such as `1d`.',
   },
   {
-    name: 'filter[createdAt][from]',
+    name: FROM_FILTER,
     in: 'query',
     description: 'Created at this instant or later: a date, or epoch milliseconds.',
   },
   {
-    name: 'filter[createdAt][to]',
+    name: TO_FILTER,
     in: 'query',
     description: 'Created at this instant or earlier: a date, or epoch milliseconds.',
   },
   {
-    name: 'page[size]',
+    name: PAGE_SIZE,
     in: 'query',
     description: 'Items of a page.',
     schema: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
   },
-  { name: 'page[after]', in: 'query', description: '`pagination.next` of a page: asks for the next one.' },
+  { name: PAGE_AFTER, in: 'query', description: '`pagination.next` of a page: asks for the next one.' },
   {
-    name: 'page[before]',
+    name: PAGE_BEFORE,
     in: 'query',
     description: '`pagination.previous` of a page: asks for the one before it.',
   },

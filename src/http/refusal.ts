@@ -36,6 +36,7 @@ const UNPROCESSABLE: ReadonlySet<ErrorCode> = new Set([
   'ERR_CANNOT_SCHEDULE',
   'ERR_CANNOT_SET_QUEUE',
   'ERR_DEBOUNCE_UNSUPPORTED',
+  'ERR_PAYLOAD_INVALID',
 ])
 
 /** The answer to a thrown value. A fault of the engine is answered without its details. */
@@ -59,8 +60,6 @@ export function refusalOf(thrown: unknown): Refusal {
       return new Refusal(404, 'Schedule not found', { cause: thrown })
     case 'ERR_NOT_APPROVER':
       return new Refusal(403, message, { cause: thrown, details: { code } })
-    case 'ERR_PAYLOAD_INVALID':
-      return new Refusal(422, message, { cause: thrown })
     case 'ERR_NOT_SERIALIZABLE':
       return new Refusal(400, message, { cause: thrown })
     case 'ERR_ENGINE_CLOSED':

@@ -46,6 +46,7 @@ const PUBLIC_ONLY: Readonly<Record<string, readonly string[]>> = {
 const SEEN_BESIDES: Readonly<Record<string, readonly string[]>> = {
   'src/clock/plain.ts': ['plainClock'],
   'src/contract/queue-limits.ts': ['MOST_QUEUE_LIMIT'],
+  'src/hosted/headers.ts': ['RATE_RESET'],
   'src/hosted/queue-item.ts': ['HostedQueueName', 'queueItem', 'queueNameOf'],
   'src/hosted/statuses.ts': ['OTHER_STATUSES'],
   'src/api/cursor-page.ts': ['Cursor', 'cursorPages', 'LoadedPage'],

@@ -1,3 +1,4 @@
+import { RATE_RESET } from '../../hosted/headers.ts'
 import { plainClock } from '../../clock/plain.ts'
 
 /** The headers of an answer of the hosted service. */
@@ -82,7 +83,7 @@ export class RateLimitError extends ServiceApiError {
 
   /** How long until a request is allowed again, if the answer said so. */
   get millisecondsUntilReset(): number | undefined {
-    const resetAt = Number.parseInt(this.headers?.['x-ratelimit-reset'] ?? '', 10)
+    const resetAt = Number.parseInt(this.headers?.[RATE_RESET] ?? '', 10)
     return Number.isNaN(resetAt) ? undefined : Math.max(resetAt - plainClock().now(), 0)
   }
 }

@@ -1,10 +1,10 @@
 import { type OptionNames, requireOptions, requireSignal, show } from '../../primitives/require.ts'
+import { CREATE_PUBLIC_TOKEN_ADDRESS } from '../../hosted/addresses.ts'
 import type { Transport } from '../connection/transport.ts'
 import type { ClientAuth, CreatePublicTokenOptions, PublicTokenScopes, ScopedObjects } from '../namespaces.ts'
 import { wireDuration } from '../wire/durations.ts'
 import { WireRecord } from '../wire/record.ts'
 
-const PATH = '/api/v1/auth/public-tokens'
 const NAMES: OptionNames<CreatePublicTokenOptions> = {
   scopes: true,
   expirationTime: true,
@@ -38,8 +38,7 @@ export class AuthCalls implements ClientAuth {
       expirationTime: wireExpiration(expirationTime),
       realtime,
     })
-    const subject = { kind: 'token', id: '' } as const
-    const answer = await this.#transport.call({ method: 'POST', path: PATH, body, subject }, signal)
+    const answer = await this.#transport.call({ address: CREATE_PUBLIC_TOKEN_ADDRESS, body }, signal)
     return new WireRecord(answer.body, 'an access token').requiredText('token')
   }
 }

@@ -1,5 +1,14 @@
 import type { Cursor } from '../../api/cursor-page.ts'
 import type { Duration } from '../../api/token.ts'
+import {
+  FROM_FILTER,
+  PAGE_AFTER,
+  PAGE_BEFORE,
+  PAGE_SIZE,
+  PERIOD_FILTER,
+  STATUS_FILTER,
+  TO_FILTER,
+} from '../../hosted/list-parameters.ts'
 import { requireList, requireName, requireWhole } from '../../primitives/require.ts'
 import type { ApiRequest } from '../connection/transport.ts'
 import { wireInstant } from '../wire/durations.ts'
@@ -21,13 +30,13 @@ type Query = NonNullable<ApiRequest['query']>
 export function listQuery({ status, period, from, to, limit }: ListFilter, cursor: Cursor): Query {
   if (limit !== undefined) requireWhole(limit, 'limit', { from: 1, to: 100 })
   return {
-    'filter[status]': joined(status, 'status'),
-    'filter[createdAt][period]': typeof period === 'number' ? `${period}ms` : period,
-    'filter[createdAt][from]': wireInstant(from, 'from'),
-    'filter[createdAt][to]': wireInstant(to, 'to'),
-    'page[size]': limit === undefined ? undefined : String(limit),
-    'page[after]': cursor.after,
-    'page[before]': cursor.before,
+    [STATUS_FILTER]: joined(status, 'status'),
+    [PERIOD_FILTER]: typeof period === 'number' ? `${period}ms` : period,
+    [FROM_FILTER]: wireInstant(from, 'from'),
+    [TO_FILTER]: wireInstant(to, 'to'),
+    [PAGE_SIZE]: limit === undefined ? undefined : String(limit),
+    [PAGE_AFTER]: cursor.after,
+    [PAGE_BEFORE]: cursor.before,
   }
 }
 

@@ -11,6 +11,17 @@ import {
 } from '../../api/run.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
+import {
+  type Address,
+  CANCEL_RUN_ADDRESS,
+  CONTINUE_RUN_ADDRESS,
+  EXPLAIN_RUN_ADDRESS,
+  LIST_RUNS_ADDRESS,
+  REPLAY_RUN_ADDRESS,
+  RESCHEDULE_RUN_ADDRESS,
+  RETRIEVE_RUN_ADDRESS,
+} from '../../hosted/addresses.ts'
+import { ACCESS_TOKEN } from '../../hosted/headers.ts'
 import type { CallOptions, ClientRuns, RemoteRunHandle } from '../namespaces.ts'
 import type { Part } from '../following/followed-run.ts'
 import { runParts, runStates } from '../following/run-parts.ts'
@@ -69,7 +80,7 @@ export class RunsCalls implements ClientRuns {
           'filter[taskIdentifier]': joined(params.taskIdentifier, 'taskIdentifier'),
           'filter[tag]': joined(wantedTags(params), 'tags'),
         }
-        const request = { path: '/api/v1/runs', query, subject: { kind: 'run', id: '' } } as const
+        const request = { address: LIST_RUNS_ADDRESS, query } as const
         return decodePage(await this.#transport.call(request, params.signal), readListedRun)
       },
       () => checkedFilters(params, 'runs.list', LIST_NAMES),
@@ -87,21 +98,21 @@ export class RunsCalls implements ClientRuns {
   async cancel(run: RunReference, options: CallOptions = {}): Promise<{ readonly id: string }> {
     const id = runId(run)
     checkCallOptions(options, 'runs.cancel')
-    await this.#post(`/api/v2/runs/${encodeURIComponent(id)}/cancel`, id, options)
+    await this.#call(CANCEL_RUN_ADDRESS, id, options)
     return { id }
   }
 
   async replay(run: RunReference, options: CallOptions = {}): Promise<RemoteRunHandle<unknown>> {
     const id = runId(run)
     checkCallOptions(options, 'runs.replay')
-    const answer = await this.#post(`/api/v1/runs/${encodeURIComponent(id)}/replay`, id, options)
+    const answer = await this.#call(REPLAY_RUN_ADDRESS, id, options)
     return this.handle(answer, '')
   }
 
   async continueWith(run: RunReference, options: CallOptions = {}): Promise<RetrievedRun<never, never>> {
     const id = runId(run)
     checkCallOptions(options, 'runs.continueWith')
-    const { body } = await this.#post(`/api/v1/runs/${encodeURIComponent(id)}/continue`, id, options)
+    const { body } = await this.#call(CONTINUE_RUN_ADDRESS, id, options)
     // See `retrieve`.
     return (await this.#readRun(body, options.signal)) as RetrievedRun<never, never>
   }
@@ -109,9 +120,7 @@ export class RunsCalls implements ClientRuns {
   async explain(run: RunReference, options: CallOptions = {}): Promise<RunExplanation> {
     const id = runId(run)
     checkCallOptions(options, 'runs.explain')
-    const path = `/api/v1/runs/${encodeURIComponent(id)}/explanation`
-    const { body } = await this.#transport.call({ path, subject: { kind: 'run', id } }, options.signal)
-    return readExplanation(body)
+    return readExplanation((await this.#call(EXPLAIN_RUN_ADDRESS, id, options)).body)
   }
 
   async reschedule(
@@ -122,12 +131,8 @@ export class RunsCalls implements ClientRuns {
     requireOptions(options, 'the options of runs.reschedule', RESCHEDULE_NAMES)
     requireSignal(options.signal, 'signal')
     const { signal } = options
-    const sent = JSON.stringify({ delay: wireDeadline(options.delay, 'delay') })
-    const path = `/api/v1/runs/${encodeURIComponent(id)}/reschedule`
-    const { body } = await this.#transport.call(
-      { method: 'POST', path, body: sent, subject: { kind: 'run', id } },
-      signal,
-    )
+    const change = JSON.stringify({ delay: wireDeadline(options.delay, 'delay') })
+    const { body } = await this.#call(RESCHEDULE_RUN_ADDRESS, id, { signal, body: change })
     // See `retrieve`.
     return (await this.#readRun(body, signal)) as RetrievedRun<never, never>
   }
@@ -152,15 +157,14 @@ export class RunsCalls implements ClientRuns {
     return new RemoteRun<Output>({
       id: wire.requiredText('id'),
       isCached: wire.flag('isCached') ?? false,
-      publicAccessToken: wire.text('publicAccessToken') ?? headers.get('x-trigger-jwt') ?? '',
+      publicAccessToken: wire.text('publicAccessToken') ?? headers.get(ACCESS_TOKEN) ?? '',
       taskIdentifier,
       ended: (id, signal) => this.#ended(id, signal),
     })
   }
 
   async #retrieve(id: string, signal: AbortSignal | undefined): Promise<RetrievedRun> {
-    const path = `/api/v3/runs/${encodeURIComponent(id)}`
-    const { body } = await this.#transport.call({ path, subject: { kind: 'run', id } }, signal)
+    const { body } = await this.#call(RETRIEVE_RUN_ADDRESS, id, { signal })
     return this.#readRun(body, signal)
   }
 
@@ -185,7 +189,11 @@ export class RunsCalls implements ClientRuns {
     return { transport: this.#transport, packets: this.#packets, id, assertExists, signal }
   }
 
-  #post(path: string, id: string, { signal }: CallOptions): Promise<ApiAnswer> {
-    return this.#transport.call({ method: 'POST', path, subject: { kind: 'run', id } }, signal)
+  #call(
+    address: Address,
+    id: string,
+    { signal, ...sent }: { readonly signal?: AbortSignal | undefined; readonly body?: string },
+  ): Promise<ApiAnswer> {
+    return this.#transport.call({ address, ids: [id], ...sent }, signal)
   }
 }

@@ -2,12 +2,14 @@ import { runId, type RunReference } from '../../api/run.ts'
 import type { PipedStream, ReadStreamOptions } from '../../api/stream.ts'
 import { checkKey, streamReading } from '../../api/stream.ts'
 import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
+import { WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
+import { RESUME_FROM, WRITER } from '../../hosted/headers.ts'
 import type { AppendOptions, ClientStream, ClientStreams } from '../namespaces.ts'
 import { Following } from '../following/following.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notInRun } from '../connection/known-error.ts'
 import { streamBatches, type StreamBatchesOptions } from '../following/stream-batches.ts'
-import type { Transport } from '../connection/transport.ts'
+import type { ApiRequest, Transport } from '../connection/transport.ts'
 
 const APPEND_NAMES: OptionNames<AppendOptions> = { signal: true, target: true }
 const DEFINE_NAMES: OptionNames<{ readonly id: string }> = { id: true }
@@ -45,16 +47,14 @@ export class StreamsCalls implements ClientStreams {
     const id = runId(target)
     const body = jsonText(chunk, `a chunk of stream "${key}"`)
     if (body === undefined) throw new TypeError('Cannot append undefined: it is not a JSON value')
-    const path = `/realtime/v1/streams/${encodeURIComponent(id)}/self/${encodeURIComponent(key)}`
     // A writer of its own, of which this is chunk 0. A repeated request therefore appends nothing.
-    const headers = { 'x-client-id': this.#transport.newKey(), 'x-resume-from-chunk': '0' }
-    const request = {
-      method: 'POST',
-      path,
+    const headers = { [WRITER]: this.#transport.newKey(), [RESUME_FROM]: '0' }
+    const request: ApiRequest = {
+      address: WRITE_STREAM_ADDRESS,
+      ids: [id, key],
       headers,
       body: `${body}\n`,
-      subject: { kind: 'run', id },
-    } as const
+    }
     await this.#transport.call(request, signal)
   }
 

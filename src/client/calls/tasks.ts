@@ -14,9 +14,10 @@ import {
   requireOptions,
   requireSignal,
 } from '../../primitives/require.ts'
+import { TRIGGER_TASK_ADDRESS } from '../../hosted/addresses.ts'
 import type { CallOptions, ClientTasks, RemoteRunHandle } from '../namespaces.ts'
 import { jsonText } from '../wire/json-text.ts'
-import { notInRun } from '../connection/known-error.ts'
+import { notInRun, refusedInRun } from '../connection/known-error.ts'
 import type { RunsCalls } from './runs.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'
 import { checkCallOptions } from './wait.ts'
@@ -67,10 +68,7 @@ export class TasksCalls implements ClientTasks {
   }
 
   triggerAndWait(): SubtaskPromise<never> {
-    const refused = Promise.reject(notInRun('triggerAndWait'))
-    // The caller awaits the promise or its `unwrap()`, and ignores the other one.
-    refused.catch(() => undefined)
-    return Object.assign(refused, { unwrap: () => refused })
+    return refusedInRun('triggerAndWait')
   }
 
   async batchTriggerAndWait(): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
@@ -92,8 +90,7 @@ function triggerRequest(
   jsonText(metadata, 'metadata')
   const text = jsonText(payload, `the payload of task "${id}"`)
   const body = JSON.stringify({ payload: text, options: wireOptions(options) })
-  const path = `/api/v1/tasks/${encodeURIComponent(id)}/trigger`
-  return { method: 'POST', path, body, subject: { kind: 'task', id } }
+  return { address: TRIGGER_TASK_ADDRESS, body, ids: [id] }
 }
 
 /** The server checks what else there is. */

@@ -19,10 +19,17 @@ import {
   requireSignal,
   show,
 } from '../../primitives/require.ts'
+import {
+  COMPLETE_TOKEN_ADDRESS,
+  CREATE_TOKEN_ADDRESS,
+  LIST_TOKENS_ADDRESS,
+  RETRIEVE_TOKEN_ADDRESS,
+} from '../../hosted/addresses.ts'
+import { ACCESS_TOKEN } from '../../hosted/headers.ts'
 import type { CallOptions, ClientWait } from '../namespaces.ts'
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import { jsonText } from '../wire/json-text.ts'
-import { notFound, notInRun } from '../connection/known-error.ts'
+import { notFound, notInRun, refusedInRun } from '../connection/known-error.ts'
 import { joined, listQuery } from './list-query.ts'
 import { decodePage } from './list-page.ts'
 import type { Packets } from '../wire/packets.ts'
@@ -32,7 +39,6 @@ import { WireRecord } from '../wire/record.ts'
 import { readRetrievedToken, readToken, readTokenStatus } from '../wire/token.ts'
 import { refuseTransaction } from './refused-transaction.ts'
 
-const PATH = '/api/v1/waitpoints/tokens'
 const CREATE_NAMES: OptionNames<Omit<CreateTokenOptions, 'name' | keyof QuestionOptions> & CallOptions> = {
   timeout: true,
   tags: true,
@@ -75,14 +81,13 @@ export class WaitCalls implements ClientWait {
       idempotencyKey,
       idempotencyKeyTTL: wireDuration(idempotencyKeyTTL, 'idempotencyKeyTTL'),
     })
-    const subject = { kind: 'token', id: '' } as const
-    const answer = await this.#transport.call({ method: 'POST', path: PATH, body, subject }, signal)
+    const answer = await this.#transport.call({ address: CREATE_TOKEN_ADDRESS, body }, signal)
     const wire = new WireRecord(answer.body, 'a token')
     return {
       id: wire.requiredText('id'),
       isCached: wire.flag('isCached') ?? false,
       url: wire.requiredText('url'),
-      publicAccessToken: wire.text('publicAccessToken') ?? answer.headers.get('x-trigger-jwt') ?? '',
+      publicAccessToken: wire.text('publicAccessToken') ?? answer.headers.get(ACCESS_TOKEN) ?? '',
     }
   }
 
@@ -99,8 +104,7 @@ export class WaitCalls implements ClientWait {
     const members = data === undefined ? [] : [`"data":${data}`]
     if (by !== undefined) members.push(`"by":${JSON.stringify(by)}`)
     const body = `{${members.join()}}`
-    const path = `${PATH}/${encodeURIComponent(id)}/complete`
-    const request = { method: 'POST', path, body, subject: { kind: 'token', id } } as const
+    const request = { address: COMPLETE_TOKEN_ADDRESS, ids: [id], body } as const
     const wire = new WireRecord((await this.#transport.call(request, options.signal)).body, 'a completion')
     return { success: wire.requiredFlag('success'), status: readTokenStatus(wire.text('status')) }
   }
@@ -111,7 +115,7 @@ export class WaitCalls implements ClientWait {
   ): Promise<RetrievedToken<Output>> {
     const id = tokenId(token)
     checkCallOptions(options, 'wait.retrieveToken')
-    const request = { path: `${PATH}/${encodeURIComponent(id)}`, subject: { kind: 'token', id } } as const
+    const request = { address: RETRIEVE_TOKEN_ADDRESS, ids: [id] } as const
     const { body } = await this.#transport.call(request, options.signal)
     return readRetrievedToken<Output>(new WireRecord(body, 'a token'), this.#packets, options.signal)
   }
@@ -124,7 +128,7 @@ export class WaitCalls implements ClientWait {
           'filter[tags]': joined(wantedTags(params), 'tags'),
           'filter[idempotencyKey]': params.idempotencyKey,
         }
-        const request = { path: PATH, query, subject: { kind: 'token', id: '' } } as const
+        const request = { address: LIST_TOKENS_ADDRESS, query } as const
         return decodePage(await this.#transport.call(request, params.signal), readToken)
       },
       () => checkedFilters(params, 'wait.listTokens', LIST_NAMES),
@@ -132,10 +136,7 @@ export class WaitCalls implements ClientWait {
   }
 
   forToken(): Unwrappable<never, never> {
-    const refused = Promise.reject(notInRun('wait.forToken'))
-    // The caller awaits the promise or its `unwrap()`, and ignores the other one.
-    refused.catch(() => undefined)
-    return Object.assign(refused, { unwrap: () => refused })
+    return refusedInRun('wait.forToken')
   }
 
   async signal(): Promise<never> {
@@ -185,6 +186,6 @@ function tokenId(token: TokenReference): string {
     throw new TypeError(
       `Cannot use ${show(token)} as a token: give its id, or the token that createToken returned`,
     )
-  if (!id.startsWith('waitpoint_')) throw notFound({ kind: 'token', id })
+  if (!id.startsWith('waitpoint_')) throw notFound('waitpoint', id)
   return id
 }

@@ -36,6 +36,11 @@ export class ApiError extends WaitpointError {
   }
 }
 
+/** The error that says that repeating the request may help. */
+export function unavailable(message: string, failure?: ApiFailure): ApiError {
+  return new ApiError('ERR_API_UNAVAILABLE', message, failure)
+}
+
 /** Whether repeating the request may help. */
 export function isUnavailable(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'ERR_API_UNAVAILABLE'

@@ -2,6 +2,7 @@ import { retryDelayMs } from '../../api/retry.ts'
 import { ApiError, isUnavailable } from './api-error.ts'
 import { AccessTokenError } from './credential.ts'
 import { HiddenPageError } from './hidden-page.ts'
+import { knownError } from './known-error.ts'
 import type { ClientSettings } from './options.ts'
 import type { Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
@@ -29,9 +30,15 @@ export class Backoff {
 
   /**
    * Waits before the next attempt. Throws the error on if repeating cannot help, if it was the last attempt, or if the
-   * service asks for a pause longer than the longest one.
+   * service asks for a pause longer than the longest one: as the engine's own error about what has this id, if it is one.
    */
-  async failed(error: unknown): Promise<void> {
+  async failed(error: unknown, id?: string): Promise<void> {
+    await this.#waited(error).catch((last: unknown) => {
+      throw knownError(last, id)
+    })
+  }
+
+  async #waited(error: unknown): Promise<void> {
     const { retry, clock, random } = this.#settings
     // The next attempt begins when the page is shown again.
     if (error instanceof HiddenPageError) return

@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
-import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
-import { ApiError } from './api-error.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { unavailable } from './api-error.ts'
 import { HiddenPageError, pageDocument } from './hidden-page.ts'
 
 export interface ExchangeOptions {
@@ -22,7 +22,7 @@ export class Exchange {
   readonly #removeListeners: readonly (() => void)[]
   #silenceMs: number
   #cancelTimer: CancelTimer | undefined
-  #step: Deferred<never> | undefined
+  #rejectStep: ((reason: unknown) => void) | undefined
 
   constructor({ clock, signals, silenceMs }: ExchangeOptions) {
     this.#clock = clock
@@ -39,13 +39,13 @@ export class Exchange {
   /** Awaits one step; only one at a time. Rejects with the reason if the exchange ends first. */
   async during<T>(step: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = createDeferred<T>()
-    this.#step = { promise: promise as Promise<never>, resolve, reject }
+    this.#rejectStep = reject
     step.then(resolve, reject)
     if (this.signal.aborted) reject(this.signal.reason)
     try {
       return await promise
     } finally {
-      this.#step = undefined
+      this.#rejectStep = undefined
     }
   }
 
@@ -85,7 +85,7 @@ export class Exchange {
 
   #fallSilent(): void {
     const message = `Cannot go on with a request: the service sent nothing for ${this.#silenceMs / 1_000} s`
-    this.#end(new ApiError('ERR_API_UNAVAILABLE', message))
+    this.#end(unavailable(message))
   }
 
   #end(reason: unknown): void {
@@ -94,6 +94,6 @@ export class Exchange {
     // When the first signal has aborted already, the later ones have no listeners yet.
     for (const remove of (this.#removeListeners as readonly (() => void)[] | undefined) ?? []) remove()
     this.#controller.abort(reason)
-    this.#step?.reject(reason)
+    this.#rejectStep?.(reason)
   }
 }

@@ -1,11 +1,12 @@
 import type { ErrorCode } from '../../api/errors.ts'
+import { RATE_RESET } from '../../hosted/headers.ts'
 import { ApiError } from './api-error.ts'
 
 /** The error for an answer that is not a success. A `retry-after` date counts from `now`. */
 export async function refusedAnswer(response: Response, what: string, now: number): Promise<ApiError> {
   const { status, headers } = response
   // If the body breaks off, the status remains.
-  const body = readBody(await response.text().catch(() => ''))
+  const body = readJson(await response.text().catch(() => ''))
   const said = saidBy(body)
   const message = `Cannot ${what}: the service answered ${status}${said === undefined ? '' : `, "${said}"`}`
   return new ApiError(codeOf(status), message, { status, body, retryAfterMs: retryAfterMs(headers, now) })
@@ -16,7 +17,8 @@ function codeOf(status: number): ErrorCode {
   return status === 408 || status === 429 || status >= 500 ? 'ERR_API_UNAVAILABLE' : 'ERR_API_REFUSED'
 }
 
-function readBody(text: string): unknown {
+/** The JSON value of a text, or the text if it is not JSON. */
+export function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -41,7 +43,7 @@ function retryAfterMs(headers: Headers, now: number): number | undefined {
   const after = headers.get('retry-after')
   if (after !== null)
     return atLeastZero(/^\d+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - now)
-  const reset = headers.get('x-ratelimit-reset')
+  const reset = headers.get(RATE_RESET)
   return reset === null ? undefined : atLeastZero(Number(reset) - now)
 }
 

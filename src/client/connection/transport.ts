@@ -1,23 +1,25 @@
-import { ApiError, unreadable } from './api-error.ts'
+import { ApiError, unavailable, unreadable } from './api-error.ts'
 import { Backoff } from './backoff.ts'
 import { Credential } from './credential.ts'
 import type { ClientSettings } from './options.ts'
 import { Exchange } from './exchange.ts'
-import { knownError, type RequestSubject } from './known-error.ts'
 import { refusedAnswer } from './refused-answer.ts'
 import { reasonOf } from './reason.ts'
+import type { Address } from '../../hosted/addresses.ts'
+import { API_VERSION_HEADER, REQUEST_NAME } from '../../hosted/headers.ts'
 import { API_VERSION } from '../../hosted/run.ts'
+import { defined } from '../../primitives/defined.ts'
 
 /** One request to the service. */
 export interface ApiRequest {
-  readonly method?: 'GET' | 'POST'
-  readonly path: string
+  readonly address: Address
+  /** What stands at the colons of the address, in order. The first one is the id in errors. */
+  readonly ids?: readonly string[]
   /** Members that are `undefined` are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>
   /** JSON, unless the headers say otherwise. */
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly subject: RequestSubject
 }
 
 /** The answer of the service to a call. */
@@ -45,16 +47,13 @@ export class Transport {
    */
   async call(request: ApiRequest, signal?: AbortSignal): Promise<ApiAnswer> {
     const backoff = new Backoff(this.settings, signal)
-    const { method = 'GET' } = request
-    const headers = method === 'GET' ? {} : { 'x-trigger-request-idempotency-key': this.newKey() }
+    const headers = placeOf(request).method === 'GET' ? {} : { [REQUEST_NAME]: this.newKey() }
     const keyed = { ...request, headers: { ...headers, ...request.headers } }
     for (;;) {
       try {
         return await this.#attempt(keyed, signal)
       } catch (error) {
-        await backoff.failed(error).catch((last: unknown) => {
-          throw knownError(last, request.subject)
-        })
+        await backoff.failed(error, request.ids?.[0])
       }
     }
   }
@@ -105,7 +104,7 @@ export class Transport {
     const response = await this.open(request, connection)
     const { headers, status } = response
     const text = await connection.during(reached(response.text(), connection))
-    return { headers, body: parseAnswer(text, { what: `the answer to "${request.path}"`, status }) }
+    return { headers, body: parseAnswer(text, { what: `the answer to "${placeOf(request).path}"`, status }) }
   }
 
   /** Makes one attempt and returns a successful response with its body unread. Rejects with an ApiError. */
@@ -118,26 +117,28 @@ export class Transport {
       response.body?.cancel().catch(() => undefined)
       return this.open(request, connection, false)
     }
-    const what = `${request.method ?? 'GET'} "${request.path}"`
+    const { method, path } = placeOf(request)
+    const what = `${method} "${path}"`
     if (isRedirect(response)) throw redirected(response, what)
     throw await connection.during(refusedAnswer(response, what, this.settings.clock.now()))
   }
 
   #sendWith(token: string, request: ApiRequest, connection: Exchange): Promise<Response> {
-    const { method = 'GET', body } = request
+    const { body } = request
+    const { method, path } = placeOf(request)
     const headers = {
       authorization: `Bearer ${token}`,
-      'x-trigger-api-version': API_VERSION,
+      [API_VERSION_HEADER]: API_VERSION,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...request.headers,
     }
-    const sent = new Request(this.#url(request), {
+    const sent = new Request(this.settings.baseUrl + path + queryOf(request), {
       method,
       headers,
       signal: connection.signal,
       // A redirect could lead the credential, or the answer, to another server.
       redirect: 'manual',
-      ...(body === undefined ? {} : { body }),
+      body: body ?? null,
     })
     return this.#send(sent, connection)
   }
@@ -162,13 +163,18 @@ export class Transport {
       .catch(() => undefined)
     return connection.during(reached(asked, connection, ` at ${new URL(request.url).origin}`))
   }
+}
 
-  #url({ path, query = {} }: ApiRequest): string {
-    const pairs = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
-    )
-    return `${this.settings.baseUrl}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
-  }
+/** The method and the path of a request. */
+function placeOf({ address, ids = [] }: ApiRequest): { method: string; path: string } {
+  const rest = [...ids]
+  const [method = '', pattern = ''] = address.split(' ')
+  return { method, path: pattern.replace(/:[^/]+/g, () => encodeURIComponent(rest.shift() ?? '')) }
+}
+
+function queryOf({ query = {} }: ApiRequest): string {
+  const text = String(new URLSearchParams(defined(query) as Record<string, string>))
+  return text && `?${text}`
 }
 
 /** Turns the various errors of a failed connection into one ApiError. */
@@ -178,7 +184,7 @@ export async function reached<T>(step: Promise<T>, { signal }: Exchange, where =
   } catch (cause) {
     if (signal.aborted) throw signal.reason
     const message = `Cannot reach the service${where}: ${reasonOf(cause)}`
-    throw new ApiError('ERR_API_UNAVAILABLE', message, { cause })
+    throw unavailable(message, { cause })
   }
 }
 
@@ -190,7 +196,7 @@ function isRedirect({ type, status, headers }: Response): boolean {
 function redirected({ status, headers }: Response, what: string): ApiError {
   const location = headers.get('location')
   const where = location === null ? 'another address' : `"${location.slice(0, 200)}"`
-  const message = `Cannot ${what}: the service redirects to ${where}, and redirects are not followed; if that is the service, give its address as baseUrl`
+  const message = `Cannot ${what}: the service redirects to ${where}, which is not followed; if that is the service, give its address as baseUrl`
   return new ApiError('ERR_API_REFUSED', message, { status })
 }
 

@@ -1,7 +1,8 @@
+import { PING_SECONDS } from '../../hosted/headers.ts'
+import { defined } from '../../primitives/defined.ts'
 import { unreadable } from '../connection/api-error.ts'
 import { Backoff } from '../connection/backoff.ts'
 import type { Exchange } from '../connection/exchange.ts'
-import { knownError } from '../connection/known-error.ts'
 import { type ApiRequest, reached, type Transport } from '../connection/transport.ts'
 
 /** A service that does not say how often it sends something sends at least a comment within this time. */
@@ -39,7 +40,7 @@ export async function* readEvents<Item>(
   for (;;) {
     const connection = await transport.follow(signal, timeoutMs)
     const { lastId, ...request } = source.request()
-    const headers = { accept: EVENTS, ...(lastId === undefined ? {} : { 'last-event-id': lastId }) }
+    const headers = defined({ accept: EVENTS, 'last-event-id': lastId })
     try {
       const response = await transport.open({ ...request, headers }, connection)
       const silence = silenceMs(response)
@@ -54,9 +55,7 @@ export async function* readEvents<Item>(
       return
     } catch (error) {
       connection.close()
-      await backoff.failed(error).catch((last: unknown) => {
-        throw knownError(last, request.subject)
-      })
+      await backoff.failed(error, request.ids?.[0])
     } finally {
       connection.close()
     }
@@ -65,7 +64,7 @@ export async function* readEvents<Item>(
 
 /** How long a living connection may be silent. */
 function silenceMs({ headers }: Response): number {
-  const seconds = Number(headers.get('x-ping-seconds'))
+  const seconds = Number(headers.get(PING_SECONDS))
   return seconds > 0 ? seconds * MISSING_PINGS * 1_000 : SILENCE_MS
 }
 

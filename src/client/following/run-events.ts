@@ -1,11 +1,13 @@
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import type { Run } from '../../api/run.ts'
+import { FOLLOW_RUN_ADDRESS } from '../../hosted/addresses.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { streamPosition } from '../../contract/stream-position.ts'
-import { ApiError } from '../connection/api-error.ts'
+import { unavailable } from '../connection/api-error.ts'
+import { readJson } from '../connection/refused-answer.ts'
 import { WireRecord } from '../wire/record.ts'
 import { readListedRun } from '../wire/run.ts'
-import { readJson, streamError } from '../wire/stream-frames.ts'
+import { streamError } from '../wire/stream-frames.ts'
 import type { Part } from './followed-run.ts'
 import type { EventSource } from './read-events.ts'
 
@@ -41,10 +43,10 @@ export class RunEvents implements EventSource<Part> {
 
   request(): ReturnType<EventSource<Part>['request']> {
     return {
-      path: `/api/v1/runs/${encodeURIComponent(this.#id)}/stream`,
+      address: FOLLOW_RUN_ADDRESS,
+      ids: [this.#id],
       query: { ids: 'none', streams: this.#hasStreams ? undefined : 'none' },
       lastId: this.#hasStreams ? this.#lastId() : undefined,
-      subject: { kind: 'run', id: this.#id },
     }
   }
 
@@ -68,7 +70,7 @@ export class RunEvents implements EventSource<Part> {
 
   end(): void {
     if (this.#isOver) return
-    throw new ApiError('ERR_API_UNAVAILABLE', `Cannot read ${this.what}: the answer ended before the run did`)
+    throw unavailable(`Cannot read ${this.what}: the answer ended before the run did`)
   }
 
   /** Each connection begins with the run as it is. */

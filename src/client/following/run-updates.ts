@@ -1,7 +1,8 @@
 import type { Run } from '../../api/run.ts'
-import { ApiError } from '../connection/api-error.ts'
+import { FOLLOW_RUN_BY_POLLING_ADDRESS } from '../../hosted/addresses.ts'
+import { SHAPE_VERSION } from '../../hosted/headers.ts'
+import { ApiError, unavailable } from '../connection/api-error.ts'
 import { Backoff } from '../connection/backoff.ts'
-import { knownError } from '../connection/known-error.ts'
 import type { Packets } from '../wire/packets.ts'
 import { ShapeState } from '../wire/shape-state.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'
@@ -57,9 +58,9 @@ class ShapePolls {
     const { transport, id, signal } = watched
     this.#watched = watched
     this.#request = {
-      path: `/realtime/v1/runs/${encodeURIComponent(id)}`,
-      headers: { 'x-trigger-electric-version': '1.0.0-beta.1' },
-      subject: { kind: 'run', id },
+      address: FOLLOW_RUN_BY_POLLING_ADDRESS,
+      headers: { [SHAPE_VERSION]: '1.0.0-beta.1' },
+      ids: [id],
     }
     this.#backoff = new Backoff(transport.settings, signal)
   }
@@ -88,10 +89,7 @@ class ShapePolls {
     this.#hasty = isHasty ? this.#hasty + 1 : 0
     if (this.#hasty <= MOST_HASTY) return
     await this.#backoff.failed(
-      new ApiError(
-        'ERR_API_UNAVAILABLE',
-        'Cannot follow a run: the service answers at once instead of waiting for changes',
-      ),
+      unavailable('Cannot follow a run: the service answers at once instead of waiting for changes'),
     )
   }
 
@@ -104,8 +102,7 @@ class ShapePolls {
       this.#shape.take(headers, body ?? [])
       // An immediate poll would get the same answer from a cache.
       const isStuck = !this.#shape.isCurrent && this.#shape.query['offset'] === query['offset']
-      if (isStuck)
-        throw new ApiError('ERR_API_UNAVAILABLE', 'Cannot follow a run: the service sends no row for it')
+      if (isStuck) throw unavailable('Cannot follow a run: the service sends no row for it')
     } finally {
       connection.close()
     }
@@ -116,9 +113,7 @@ class ShapePolls {
     const isConflict = error instanceof ApiError && error.status === 409
     // The service has forgotten the position of this subscriber.
     if (isConflict) this.#shape.forget()
-    const failure = isConflict ? new ApiError('ERR_API_UNAVAILABLE', error.message, { cause: error }) : error
-    await this.#backoff.failed(failure).catch((last: unknown) => {
-      throw knownError(last, this.#request.subject)
-    })
+    const failure = isConflict ? unavailable(error.message, { cause: error }) : error
+    await this.#backoff.failed(failure, this.#watched.id)
   }
 }

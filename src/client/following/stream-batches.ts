@@ -1,3 +1,4 @@
+import { READ_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { StreamFrames } from '../wire/stream-frames.ts'
 import type { Transport } from '../connection/transport.ts'
 import { type EventSource, readEvents } from './read-events.ts'
@@ -37,11 +38,11 @@ function batchesOf({
   return {
     what: `stream "${key}"`,
     request: () => ({
-      path: `/realtime/v1/streams/${encodeURIComponent(runId)}/${encodeURIComponent(key)}`,
+      address: READ_STREAM_ADDRESS,
+      ids: [runId, key],
       lastId: frames.lastId,
       // The reader chose this place. Where it goes on later, a connection was cut.
       query: { startIndex: frames.lastId === lastId ? startIndex?.toString() : undefined },
-      subject: { kind: 'run', id: runId },
     }),
     begin: (response) => frames.begin(response),
     *read(text) {

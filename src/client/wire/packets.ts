@@ -1,4 +1,5 @@
 import { unreadable } from '../connection/api-error.ts'
+import { DOWNLOAD_PACKET_ADDRESS } from '../../hosted/addresses.ts'
 import type { Transport } from '../connection/transport.ts'
 import { WireRecord } from './record.ts'
 
@@ -32,8 +33,8 @@ export class Packets {
   }
 
   async #fetch(name: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const path = `/api/v1/packets/${encodeURIComponent(name)}`
-    const { body } = await this.#transport.call({ path, subject: { kind: 'run', id: name } }, signal)
+    const request = { address: DOWNLOAD_PACKET_ADDRESS, ids: [name] } as const
+    const { body } = await this.#transport.call(request, signal)
     return this.download(new WireRecord(body, 'a packet').requiredText('presignedUrl'), signal)
   }
 }

@@ -37,9 +37,7 @@ export class WireRecord {
 
   /** @throws ApiError `ERR_API_UNREADABLE` if the text is missing. */
   requiredText(name: string): string {
-    const text = this.text(name)
-    if (text === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
-    return text
+    return this.#required(name, this.text(name))
   }
 
   number(name: string): number | undefined {
@@ -54,9 +52,7 @@ export class WireRecord {
 
   /** @throws ApiError `ERR_API_UNREADABLE` if the flag is missing. */
   requiredFlag(name: string): boolean {
-    const flag = this.flag(name)
-    if (flag === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
-    return flag
+    return this.#required(name, this.flag(name))
   }
 
   date(name: string): Date | undefined {
@@ -65,9 +61,7 @@ export class WireRecord {
 
   /** @throws ApiError `ERR_API_UNREADABLE` if the date is missing. */
   requiredDate(name: string): Date {
-    const date = this.date(name)
-    if (date === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
-    return date
+    return this.#required(name, this.date(name))
   }
 
   /** Those of some members that it has. */
@@ -99,6 +93,11 @@ export class WireRecord {
     const value = this.value(name)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     return isObject ? (value as Readonly<Record<string, unknown>>) : undefined
+  }
+
+  #required<T>(name: string, member: T | undefined): T {
+    if (member === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
+    return member
   }
 }
 

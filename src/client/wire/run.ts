@@ -143,11 +143,9 @@ function readAttempt(wire: WireRecord): RunAttempt | [] {
   return { number, startedAt, endedAt, executingMs, waitingMs, error }
 }
 
-const OWN: ReadonlySet<string> = new Set(RUN_STATUSES)
-
 /** A status of the engine. An unknown status counts as failed if the run has ended, and as queued otherwise. */
 function readRunStatus(status: string, hasEnded: boolean): RunStatus {
   // `includes` checks the status.
-  if (OWN.has(status)) return status as RunStatus
+  if (RUN_STATUSES.includes(status as RunStatus)) return status as RunStatus
   return OTHER_NAMES[status] ?? (hasEnded ? 'FAILED' : 'QUEUED')
 }

@@ -1,3 +1,11 @@
+import {
+  OLDER_SHAPE_HANDLE,
+  OLDER_SHAPE_OFFSET,
+  SHAPE_CURSOR,
+  SHAPE_HANDLE,
+  SHAPE_OFFSET,
+  SHAPE_SCHEMA,
+} from '../../hosted/headers.ts'
 import { unreadable } from '../connection/api-error.ts'
 import type { ApiRequest } from '../connection/transport.ts'
 import { WireRecord } from './record.ts'
@@ -36,10 +44,10 @@ export class ShapeState {
   /** Applies an answer. */
   take(headers: Headers, messages: unknown): void {
     if (!Array.isArray(messages)) throw unreadable('the updates of a run', { body: messages })
-    this.#offset = headers.get('electric-offset') ?? headers.get('electric-chunk-last-offset') ?? this.#offset
-    this.#handle = headers.get('electric-handle') ?? headers.get('electric-shape-id') ?? this.#handle
-    this.#cursor = headers.get('electric-cursor') ?? this.#cursor
-    if (headers.has('electric-schema')) this.#schema = readSchema(headers.get('electric-schema'))
+    this.#offset = headers.get(SHAPE_OFFSET) ?? headers.get(OLDER_SHAPE_OFFSET) ?? this.#offset
+    this.#handle = headers.get(SHAPE_HANDLE) ?? headers.get(OLDER_SHAPE_HANDLE) ?? this.#handle
+    this.#cursor = headers.get(SHAPE_CURSOR) ?? this.#cursor
+    if (headers.has(SHAPE_SCHEMA)) this.#schema = readSchema(headers.get(SHAPE_SCHEMA))
     if (this.#offset === BEGINNING) throw unreadable('the updates of a run: the position is missing')
     for (const message of messages) this.#apply(new WireRecord(message, 'an update of a run'))
   }

@@ -1,7 +1,8 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import { WireRecord } from './record.ts'
 import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../../api/errors.ts'
-import { ApiError } from '../connection/api-error.ts'
+import { unavailable } from '../connection/api-error.ts'
+import { readJson } from '../connection/refused-answer.ts'
 import { errorOf, readStoredError } from './error.ts'
 /** The number of recent record ids that are kept, so that a record that was written twice is read once. */
 const REMEMBERED = 5_000
@@ -15,7 +16,7 @@ export class StreamFrames {
   #failure: Error | undefined
   #isBatched = false
   #seen = new Set<string>()
-  #parser = createParser({ onEvent: (event) => this.#take(event) })
+  #parser: EventSourceParser | undefined
 
   constructor(key: string, lastId: string | undefined) {
     this.#key = key
@@ -31,7 +32,7 @@ export class StreamFrames {
 
   /** Parses a piece of text. */
   write(text: string): void {
-    this.#parser.feed(text)
+    this.#parser?.feed(text)
   }
 
   /** All chunks since the last call. */
@@ -87,15 +88,6 @@ function isCommand(headers: unknown): boolean {
   return Array.isArray(first) && first[0] === ''
 }
 
-/** The JSON value of a chunk, or its text if it is not JSON. */
-export function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
 /** An error event in a stream, or in all streams of a run: an error of the engine, or one that a new connection may solve. */
 export function streamError(read: string, body: unknown): Error {
   const said = Object(body) as { readonly error?: unknown }
@@ -115,6 +107,6 @@ export function streamError(read: string, body: unknown): Error {
       return new WaitpointError('ERR_STREAM_FAILED', message, cause)
     }
     default:
-      return new ApiError('ERR_API_UNAVAILABLE', message, { body })
+      return unavailable(message, { body })
   }
 }

@@ -3,11 +3,9 @@ import { WaitpointTimeoutError } from '../../api/errors.ts'
 import type { RetrievedToken, Token } from '../../api/token.ts'
 import { TOKEN_MEMBERS } from '../../hosted/token.ts'
 import { defined } from '../../primitives/defined.ts'
+import { LAST_INSTANT } from '../../primitives/duration.ts'
 import type { Packets } from './packets.ts'
 import type { WireRecord } from './record.ts'
-
-/** The last instant a `Date` can hold: the deadline of a token without one, which the hosted service allows. */
-const NEVER = 8.64e15
 
 /** A token of a list. */
 export function readToken(wire: WireRecord): Token {
@@ -19,7 +17,8 @@ export function readToken(wire: WireRecord): Token {
     url: wire.text('url') ?? '',
     tags: wire.texts('tags'),
     createdAt: wire.requiredDate('createdAt'),
-    timeoutAt: wire.date('timeoutAt') ?? new Date(NEVER),
+    // The hosted service has tokens without a deadline.
+    timeoutAt: wire.date('timeoutAt') ?? new Date(LAST_INSTANT),
     // The hosted service generates keys for tokens without one; those are left out.
     ...(wire.flag('userProvidedIdempotencyKey') === false ? others : members),
   }

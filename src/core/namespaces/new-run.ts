@@ -1,6 +1,6 @@
 import type { RunOverrides } from '../../api/task-definition.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
-import { parseInstant, parseDuration, parseSeconds } from '../../primitives/duration.ts'
+import { LAST_INSTANT, parseInstant, parseDuration, parseSeconds } from '../../primitives/duration.ts'
 import {
   requireFlag,
   requireName,
@@ -22,8 +22,6 @@ import type { IdempotencyOptions } from '../../api/token.ts'
 
 const DEFAULT_KEY_TTL_MS = 3_600_000
 const LONGEST_KEY = 2_048
-/** The last one a `Date` can hold. */
-const LAST_INSTANT = 8.64e15
 export const MOST_TAGS = 10
 /** One for all: most runs and tokens have no tags and no streams. */
 const NONE: readonly string[] = []

@@ -1,4 +1,5 @@
 import type { ForTokenOptions, WaitForOptions } from '../../api/token.ts'
+import { LAST_INSTANT } from '../../primitives/duration.ts'
 
 const SECOND_MS = 1_000
 const DAY_MS = 86_400 * SECOND_MS
@@ -15,9 +16,6 @@ export const SLEEP_PARTS: Readonly<Record<SleepPart, number>> = {
   months: 30 * DAY_MS,
   years: 365 * DAY_MS,
 }
-
-/** The last instant a `Date` can hold. */
-const LAST_INSTANT = 8.64e15
 
 /** A deadline that can be read. */
 export interface ReadDeadline {

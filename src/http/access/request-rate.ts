@@ -1,3 +1,4 @@
+import { RATE_RESET } from '../../hosted/headers.ts'
 import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -50,7 +51,7 @@ export class RequestRate {
 function tooMany(now: number, waitMs: number): Refusal {
   const headers = {
     'retry-after': `${Math.ceil(waitMs / 1_000)}`,
-    'x-ratelimit-reset': `${Math.ceil(now + waitMs)}`,
+    [RATE_RESET]: `${Math.ceil(now + waitMs)}`,
   }
   return new Refusal(429, 'Too many requests', { headers })
 }

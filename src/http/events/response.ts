@@ -2,13 +2,14 @@ import type { Context } from 'hono'
 import type { Caller } from '../access/caller.ts'
 import { type EventTexts, eventBody, PING_MS } from './body.ts'
 import { LiveRequest } from '../live-request.ts'
+import { PING_SECONDS } from '../../hosted/headers.ts'
 import type { RouteContext } from '../route-context.ts'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
-  'x-ping-seconds': String(PING_MS / 1_000),
+  [PING_SECONDS]: String(PING_MS / 1_000),
 }
 
 export interface EventResponseOptions extends EventTexts {

@@ -1,3 +1,12 @@
+import {
+  FROM_FILTER,
+  PAGE_AFTER,
+  PAGE_BEFORE,
+  PAGE_SIZE,
+  PERIOD_FILTER,
+  TO_FILTER,
+} from '../../hosted/list-parameters.ts'
+import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { show } from '../../primitives/require.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -15,17 +24,8 @@ export interface AskedTime {
   readonly to?: number
 }
 
-const COMMON = [
-  'filter[createdAt][period]',
-  'filter[createdAt][from]',
-  'filter[createdAt][to]',
-  'page[size]',
-  'page[after]',
-  'page[before]',
-]
+const COMMON = [PERIOD_FILTER, FROM_FILTER, TO_FILTER, PAGE_SIZE, PAGE_AFTER, PAGE_BEFORE]
 const DEFAULT_SIZE = 25
-/** The last instant a `Date` can hold. */
-const LAST_INSTANT = 8.64e15
 
 /**
  * The `filter[…]` and `page[…]` parameters of a list request. An unknown one is refused, because ignoring it would
@@ -60,9 +60,9 @@ export class ListQuery {
   }
 
   created(): AskedTime {
-    const period = this.#one('filter[createdAt][period]')
-    const from = this.#instant('filter[createdAt][from]')
-    const to = this.#instant('filter[createdAt][to]')
+    const period = this.#one(PERIOD_FILTER)
+    const from = this.#instant(FROM_FILTER)
+    const to = this.#instant(TO_FILTER)
     return {
       ...(period === undefined ? {} : { period }),
       ...(from === undefined ? {} : { from }),
@@ -73,8 +73,8 @@ export class ListQuery {
   /** @throws Refusal 400 for a page size below 1 or above `most`. */
   page(most: number): AskedPage {
     const limit = this.#size(most)
-    const after = this.#cursor('page[after]')
-    const before = this.#cursor('page[before]')
+    const after = this.#cursor(PAGE_AFTER)
+    const before = this.#cursor(PAGE_BEFORE)
     return {
       ...(limit === undefined ? {} : { limit }),
       // The published client repeats the cursor of the current page when it asks for the page before it.
@@ -89,7 +89,7 @@ export class ListQuery {
   }
 
   #size(most: number): number | undefined {
-    const text = this.#one('page[size]')
+    const text = this.#one(PAGE_SIZE)
     // A configured limit also lowers the default.
     if (text === undefined) return most < DEFAULT_SIZE ? most : undefined
     const size = /^\d{1,9}$/.test(text) ? Number(text) : 0

@@ -23,6 +23,7 @@ import {
   type Schema,
   TEXT,
 } from '../operation.ts'
+import { STATUS_FILTER } from '../../hosted/list-parameters.ts'
 import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, parseJson, readBody } from '../requests/body.ts'
 import { readJsonObject, requireJsonObject } from '../requests/json-body.ts'
@@ -81,7 +82,7 @@ const reading: readonly Route<RunParts>[] = [
       allowed: ['read:runs', 'read:tasks:<task>', 'read:tags:<tag>'],
       parameters: [
         {
-          name: 'filter[status]',
+          name: STATUS_FILTER,
           in: 'query',
           description:
             'Any of these statuses. Statuses of the hosted service that no run has here match none.',

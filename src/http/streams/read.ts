@@ -1,3 +1,4 @@
+import { STREAM_START } from '../../hosted/headers.ts'
 import type { Context } from 'hono'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Caller } from '../access/caller.ts'
@@ -30,7 +31,7 @@ export async function readStream(
   const lastId = readLastId(c.req.header('last-event-id'))
   const start = readStart(c.req.query('startIndex'))
   await requireReadableRun(context, caller, id)
-  const isLatest = lastId === undefined && c.req.header('x-trigger-stream-start') === 'latest'
+  const isLatest = lastId === undefined && c.req.header(STREAM_START) === 'latest'
   const from = isLatest ? await tailOf(context, { id, key }) : lastId === undefined ? start : lastId + 1
   // A reader that begins at `startIndex` has not been cut off there.
   const pages = inside.streams.pages({ runId: id, key, from, isResumed: from !== start })

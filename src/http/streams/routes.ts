@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { checkKey } from '../../api/stream.ts'
+import { STREAM_START } from '../../hosted/headers.ts'
 import { FOLLOW_RUN_ADDRESS, READ_STREAM_ADDRESS, WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { eventResponse } from '../events/response.ts'
@@ -46,7 +47,7 @@ const READING: readonly Parameter[] = [
     description: 'The number of the last chunk that was read; reading goes on after it.',
   },
   {
-    name: 'x-trigger-stream-start',
+    name: STREAM_START,
     in: 'header',
     description: '`latest` starts after the chunks that there are.',
   },

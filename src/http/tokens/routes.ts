@@ -7,6 +7,7 @@ import {
   RETRIEVE_TOKEN_ADDRESS,
 } from '../../hosted/addresses.ts'
 import type { Caller } from '../access/caller.ts'
+import { STATUS_FILTER } from '../../hosted/list-parameters.ts'
 import { accessTokenHeaders } from '../access/token.ts'
 import { callbackOutput, readCompletion } from './output.ts'
 import type { Answerer } from '../../api/question.ts'
@@ -98,7 +99,7 @@ const routes: readonly Route<RouteContext>[] = [
       allowed: ['read:waitpoints'],
       parameters: [
         {
-          name: 'filter[status]',
+          name: STATUS_FILTER,
           in: 'query',
           description: 'Any of these statuses.',
           isList: true,

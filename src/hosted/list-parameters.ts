@@ -1,0 +1,9 @@
+/* The query parameters of all lists. */
+
+export const STATUS_FILTER = 'filter[status]'
+export const PERIOD_FILTER = 'filter[createdAt][period]'
+export const FROM_FILTER = 'filter[createdAt][from]'
+export const TO_FILTER = 'filter[createdAt][to]'
+export const PAGE_SIZE = 'page[size]'
+export const PAGE_AFTER = 'page[after]'
+export const PAGE_BEFORE = 'page[before]'
