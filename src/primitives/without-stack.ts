@@ -1,5 +1,5 @@
 /**
- * Makes an error that has no stack. For an error that is an answer: where storage gives it, no code of the caller is on the stack,
+ * Makes what has errors without stacks. For an error that is an answer: where storage gives it, no code of the caller is on the stack,
  * and a stack takes longer than all the rest of it.
  *
  * @example
@@ -8,7 +8,7 @@
  * error.stack // 'RangeError: Cannot go on: the token has timed out'
  * ```
  */
-export function withoutStack<Failure extends Error>(make: () => Failure): Failure {
+export function withoutStack<Made>(make: () => Made): Made {
   const depth = Error.stackTraceLimit
   // A process with frozen intrinsics does not let it be set: then the error has its stack.
   Reflect.set(Error, 'stackTraceLimit', 0)

@@ -1,8 +1,11 @@
 import { inspect } from 'node:util'
-import type { StoredError } from '../../api/errors.ts'
+import { type StoredError, WaitpointError } from '../../api/errors.ts'
 
 /** A frame of this package, where it is installed, or of the context that it calls a task in. */
 const OWN_FRAME = /\n +at (?:.*[\\/]node_modules[\\/]waitpoint[\\/]|AsyncLocalStorage\.run).*/g
+
+/** A frame of other code than Node's own. */
+const OTHER_FRAME = /\n +at (?!.*\bnode:)/
 
 const UNSHOWABLE = 'a value that cannot be shown was thrown'
 
@@ -21,15 +24,16 @@ function describeError(thrown: unknown): StoredError {
   return {
     name: thrown.name,
     message: thrown.message,
-    ...(typeof thrown.stack === 'string' ? { stack: ofTask(thrown.stack) } : {}),
+    ...(typeof thrown.stack === 'string' ? { stack: ofTask(thrown.stack, thrown) } : {}),
     ...(typeof code === 'string' ? { code } : {}),
   }
 }
 
-/** The stack without the frames of the engine, unless there are no others. */
-function ofTask(stack: string): string {
+/** The stack without the frames of the engine. They stay where there are no others and the error is none of its own, but a fault. */
+function ofTask(stack: string, thrown: Error): string {
   const own = stack.replace(OWN_FRAME, '')
-  return own.includes('\n    at ') ? own : stack
+  if (OTHER_FRAME.test(own)) return own
+  return thrown instanceof WaitpointError ? own.replace(/\n +at .*/g, '') : stack
 }
 
 function describeThrown(thrown: unknown): string {

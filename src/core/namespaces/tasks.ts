@@ -1,6 +1,7 @@
 import type { KeyRecord, RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, RunInsert, RunPush } from '../../contract/storage.ts'
 import { chain, isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
+import { withoutStack } from '../../primitives/without-stack.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
 import { SubtaskUnwrapError, WaitpointError } from '../../api/errors.ts'
@@ -391,9 +392,11 @@ function childSettlement(record: RunRecord, values: Values): Settlement<SubtaskR
     const output = values.decode(fromJson(record.outputJson)) as never
     return { result: { ok: true, id, taskIdentifier, output }, output }
   }
-  const error = runFailure(record)
-  return {
-    result: { ok: false, id, taskIdentifier, error },
-    error: new SubtaskUnwrapError(taskIdentifier, id, error),
-  }
+  return withoutStack(() => {
+    const error = runFailure(record)
+    return {
+      result: { ok: false, id, taskIdentifier, error },
+      error: new SubtaskUnwrapError(taskIdentifier, id, error),
+    }
+  })
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorFromJson, storedError } from '../../../src/api/serialize.ts'
+import { WaitpointError } from 'waitpoint'
 import { errorToJson } from '../../../src/core/host/error-to-json.ts'
 
 describe('errorToJson', () => {
@@ -68,13 +69,25 @@ describe('errorToJson', () => {
     '\n    at #runTask (file:///app/node_modules/waitpoint/dist/chunk-A.js:401:20)' +
     '\n    at C:\\app\\node_modules\\.pnpm\\waitpoint@1.0.0\\node_modules\\waitpoint\\dist\\chunk-A.js:381:34' +
     '\n    at AsyncLocalStorage.run (node:async_hooks:346:14)'
+  const NODE = '\n    at listOnTimeout (node:internal/timers:581:17)'
 
   it.each([
     ['above and below', `${ENGINE}${TASK}${ENGINE}`, TASK],
     ['but not those of another package', `${SDK}${TASK}${ENGINE}`, SDK + TASK],
     ['unless there are no others', ENGINE, ENGINE],
+    ['of which those of Node are none', ENGINE + NODE, ENGINE + NODE],
   ])('leaves out the frames of the engine, %s', (_where, frames, kept) => {
     const error = Object.assign(new Error('declined'), { stack: `Error: declined${frames}` })
     expect(errorFromJson(errorToJson(error)).stack).toBe(`Error: declined${kept}`)
+  })
+
+  it.each([
+    ['of the engine', ENGINE, ''],
+    ['of the engine and of Node', ENGINE + NODE, ''],
+    ['of the task too', ENGINE + TASK + ENGINE, TASK],
+  ])('leaves them out of an error that the engine says, with frames %s', (_of, frames, kept) => {
+    const error = new WaitpointError('ERR_RUN_FAILED', 'said')
+    error.stack = `WaitpointError: said${frames}`
+    expect(errorFromJson(errorToJson(error)).stack).toBe(`WaitpointError: said${kept}`)
   })
 })

@@ -437,6 +437,9 @@ describe('triggerAndWait', () => {
       taskId: 'broken',
       cause: { code: 'ERR_RUN_FAILED', cause: { name: 'TypeError' } },
     })
+    // Of the engine alone they would tell.
+    for (const { name, message, stack } of [error, unwrapped] as Error[])
+      expect(stack).toBe(`${name}: ${message}`)
   })
 
   it.each([
