@@ -30,7 +30,7 @@ export async function listedRuns(
   }
   const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }
   const page = await kernel.asked(LIST_RUNS, request)
-  return { ...page, data: page.records.map((record) => viewRun(record, values)) }
+  return { ...page, data: await viewed(kernel, page.records, (record) => viewRun(record, values)) }
 }
 
 /** A page of `wait.listTokens`. */
@@ -46,7 +46,25 @@ export async function listedTokens(
   const filter = tokenFilter(params, now)
   const page = await kernel.asked(LIST_TOKENS, { filter, page: { limit, after, before }, now })
   for (const record of page.settled) publisher.token(record)
-  return { ...page, data: page.records.map((record) => viewToken(record, credentials, values)) }
+  return {
+    ...page,
+    data: await viewed(kernel, page.records, (record) => viewToken(record, credentials, values)),
+  }
+}
+
+/** The values of records may be large: each is read when the event loop is due no turn. */
+async function viewed<Stored, View>(
+  { breath }: Kernel,
+  records: readonly Stored[],
+  view: (record: Stored) => View,
+): Promise<View[]> {
+  const views: View[] = []
+  for (const record of records) {
+    const turn = breath.next()
+    if (turn !== undefined) await turn
+    views.push(view(record))
+  }
+  return views
 }
 
 function tokenFilter(params: ListTokensParams, now: number): TokenFilter {
