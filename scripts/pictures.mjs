@@ -17,7 +17,14 @@ const publish = task({
   run: async ({ title, by }) => {
     logger.info('a draft is ready', { title })
     await streams.append('draft', `# ${title}\n\nWritten by ${by}.`)
-    const token = await wait.createToken({ timeout: '24h', tags: ['review', `editor:${by}`] })
+    const token = await wait.createToken({
+      timeout: '24h',
+      message: `Publish “${title}”?`,
+      data: { writtenBy: by, words: 1_840 },
+      choices: ['Publish', 'Back to the author'],
+      onTimeoutText: 'it stays a draft',
+      tags: ['review', `editor:${by}`],
+    })
     return wait.forToken(token).unwrap()
   },
 })
@@ -62,10 +69,8 @@ try {
   await page.click('tbody tr a')
   await page.waitForSelector('h1:has-text("publish-article")')
   await draw('run', 720)
-  await page.goto(`${server.url}/console/tokens`)
-  await page.click('tbody tr a')
-  await page.waitForSelector('textarea')
-  await draw('token', 490)
+  await page.goto(`${server.url}/console/inbox`)
+  await draw('inbox', 420)
 } finally {
   await browser.close()
   await server.close()

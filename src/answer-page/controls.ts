@@ -476,6 +476,11 @@ const INPUT_TYPES = {
 /** The types of inputs that take lengths and a pattern. */
 const TAKES_LENGTHS: ReadonlySet<string> = new Set(['text', 'email', 'url'])
 
+/** Whether a click on one of a few choices is the answer. */
+export function isAnsweredByButtons(model: FormModel): boolean {
+  return model.kind === 'fields' && buttonsOf(model.root) !== undefined
+}
+
 function buttonsOf(root: AnswerField): readonly AnswerChoice[] | undefined {
   if (root.isNullable) return undefined
   if (root.kind === 'boolean') return BOOLEANS

@@ -11,10 +11,34 @@ const MOST_COLUMNS = 6
 const MOST_OF_A_TEXT = 5_000
 const MOST_OF_ALL = 60_000
 const MOST_OF_A_CELL = 300
+/** So much is shown in short. */
+const MOST_IN_SHORT = 6
+const MOST_OF_A_LINE = 100
 
 /** The data of a question for people: names and values, lists and tables; what lies deeper is JSON. */
 export function shownData(data: unknown, wording: Wording): Html | undefined {
   return data === undefined || data === null ? undefined : new DataView(wording).whole(data)
+}
+
+/** The first names and values of the data of a question, each in a line. */
+export function dataInShort(
+  data: unknown,
+  wording: Wording,
+): { readonly entries: readonly (readonly [name: string, text: string])[]; readonly rest: number } {
+  const all = isObject(data) ? entriesOf(data) : [[wording.texts.details, data] as const]
+  const entries = all
+    .slice(0, MOST_IN_SHORT)
+    .map(([name, value]) => [cut(name, MOST_OF_A_LINE), lineOf(value, wording)] as const)
+  return { entries, rest: all.length - entries.length }
+}
+
+function lineOf(value: unknown, wording: Wording): string {
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return '–'
+  if (typeof value === 'boolean') return labelOf([], value, wording)
+  if (Array.isArray(value) && value.length <= MOST_IN_SHORT && value.every(isScalar))
+    return cut(value.map((item) => lineOf(item, wording)).join(', '), MOST_OF_A_LINE)
+  if (Array.isArray(value)) return `${wording.number(value.length)} entries`
+  return cut(isObject(value) ? Object.keys(value).map(readable).join(', ') : textOf(value), MOST_OF_A_LINE)
 }
 
 /** An answer for people, under the labels of the form that it was given in. */

@@ -25,7 +25,7 @@ const darkColors = (accent: string, ink: string): string => `
 }`
 
 /** The style of the form alone. It takes its colors from the page around it. */
-const FORM_STYLE = `
+export const FORM_STYLE = `
 .answer { display: grid; gap: 16px; }
 .answer :is(fieldset, p, ul) { margin: 0; padding: 0; border: 0; min-width: 0; }
 .answer :is(input, select, textarea, button) { font: inherit; color: inherit; }

@@ -1,6 +1,6 @@
 import { answerOf, type AnswerError, type SentField } from '../answer-page/values.ts'
 import { OutputInvalidError, WaitpointError } from '../api/errors.ts'
-import type { Question } from '../api/question.ts'
+import type { Answerer, Question } from '../api/question.ts'
 import { questionOf, UnknownAnswerer } from '../core/inside.ts'
 import { modelOf } from '../http/answer-pages.ts'
 import { storedToken } from './records.ts'
@@ -16,7 +16,7 @@ import { runPage } from './pages/run.ts'
 import { type Answered, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
 import { short } from './values.ts'
-import { linkTo, may, placeOf, type Visit } from './visit.ts'
+import { filterOf, linkTo, may, personOf, placeOf, type Visit } from './visit.ts'
 
 const BY_CONSOLE = new UnknownAnswerer('console')
 const NOT_FITTING = 'the answer does not fit. See below.'
@@ -57,8 +57,19 @@ export async function completeToken(visit: Visit, id: string): Promise<Acted> {
   const typed = form.get('output') ?? ''
   const read = readJson(typed)
   if ('problem' in read) return answered(visit, id, { kind: 'wrong', problem: read.problem, typed })
-  const { success } = await visit.engine.wait.completeToken(id, read.value, { by: BY_CONSOLE })
+  const { success } = await visit.engine.wait.completeToken(id, read.value, { by: await answererOf(visit) })
   return success ? { location: placeOf(visit, 'tokens', id) } : answered(visit, id, { kind: 'lost', typed })
+}
+
+/** Completes a token from the list of what waits, and goes on there. */
+export async function answerInbox(visit: Visit, id: string): Promise<Acted> {
+  const acted = await completeToken(visit, id)
+  return 'location' in acted ? { location: linkTo(visit, 'inbox', { who: filterOf(visit, 'who') }) } : acted
+}
+
+async function answererOf(visit: Visit): Promise<Answerer> {
+  const person = await personOf(visit)
+  return person === undefined ? BY_CONSOLE : { ...person, via: 'console' }
 }
 
 /** Answers a question with its form. An answer that does not fit, or is of no approver, changes nothing. */
@@ -76,12 +87,12 @@ async function answerQuestion(
   if (read.kind === 'more') return wrong('there are more rows for it now.', [])
   if (read.kind === 'errors') return wrong(NOT_FITTING, read.errors)
   try {
-    const { success } = await visit.engine.wait.completeToken(id, read.value, { by: BY_CONSOLE })
+    const { success } = await visit.engine.wait.completeToken(id, read.value, { by: await answererOf(visit) })
     return success ? { location: placeOf(visit, 'tokens', id) } : await answered(visit, id, { kind: 'lost' })
   } catch (error) {
     if (error instanceof OutputInvalidError) return wrong(NOT_FITTING, error.issues)
     if (error instanceof WaitpointError && error.code === 'ERR_NOT_APPROVER')
-      throw new Refused(403, 'This question has approvers, and the console does not know who you are.')
+      throw new Refused(403, 'This question has approvers, and the console does not know you as one of them.')
     throw error
   }
 }

@@ -8,6 +8,7 @@ import { StorageUnavailableError } from '../contract/storage-unavailable.ts'
 import { show } from '../primitives/require.ts'
 import {
   type Acted,
+  answerInbox,
   cancelRun,
   setQueue,
   completeToken,
@@ -23,6 +24,7 @@ import { type ConsoleOptions, type ConsoleSettings, readConsoleOptions } from '.
 import { documentOf, type PageContent, pageFiles, SECURITY_HEADERS } from './page.ts'
 import { enginesPage } from './pages/engines.ts'
 import { healthPage } from './pages/health.ts'
+import { inboxPage } from './pages/inbox.ts'
 import { loginPage, problemPage } from './pages/login.ts'
 import { queuesPage } from './pages/queues.ts'
 import { RUN_TEXTS, runPage, runText } from './pages/run.ts'
@@ -96,6 +98,7 @@ const LONGEST_NEXT = 2_048
 /** The pages of the navigation. */
 const PAGES: ReadonlyMap<string, (visit: Visit) => Promise<PageContent>> = new Map([
   ['runs', runsPage],
+  ['inbox', inboxPage],
   ['tokens', tokensPage],
   ['queues', queuesPage],
   ['schedules', schedulesPage],
@@ -258,7 +261,8 @@ class Pages {
 
   /** What is below a page: a text to download; or an action that was asked for again, by a reload. */
   async #part(visit: Visit, { section, id = '', action = '' }: Place): Promise<Response> {
-    if (section === 'tokens') return redirect(linkTo(visit, `tokens/${encodeURIComponent(id)}`))
+    if (section === 'tokens' || section === 'inbox')
+      return redirect(linkTo(visit, `tokens/${encodeURIComponent(id)}`))
     const name = RUN_TEXTS.find((each) => action === `${each}.json`)
     const text = section === 'runs' && name !== undefined ? await runText(visit, id, name) : undefined
     if (text === undefined) throw notFound()
@@ -292,6 +296,8 @@ class Pages {
         return replayRun(visit, id)
       case 'runs/trigger':
         return triggerLikeRun(visit, id)
+      case 'inbox/answer':
+        return answerInbox(visit, id)
       case 'tokens/complete':
         return completeToken(visit, id)
       case 'tokens/time-out':

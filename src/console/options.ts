@@ -2,6 +2,7 @@ import type { Inside } from '../core/inside.ts'
 import { readBasePath } from '../http/create-handler.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireFlag, requireFunction, requireOptions } from '../primitives/require.ts'
+import type { Person } from '../api/question.ts'
 import type { Duration } from '../api/token.ts'
 
 /**
@@ -32,6 +33,12 @@ export interface ConsoleOptions {
    */
   readonly authorize?: (request: Request, action: ConsoleAction) => boolean | Promise<boolean>
   /**
+   * The person that uses the console, from your session: an approver of questions, stored as the one who answered.
+   *
+   * @default not known: questions with approvers cannot be answered in the console
+   */
+  readonly user?: (request: Request) => Person | undefined | Promise<Person | undefined>
+  /**
    * How long a login lasts.
    *
    * @default `'12h'`
@@ -44,6 +51,7 @@ export interface ConsoleSettings {
   readonly basePath: string
   readonly isReadOnly: boolean
   readonly authorize: ConsoleOptions['authorize']
+  readonly user: ConsoleOptions['user']
   readonly sessionMs: number
 }
 
@@ -51,6 +59,7 @@ const NAMES: OptionNames<ConsoleOptions> = {
   basePath: true,
   readOnly: true,
   authorize: true,
+  user: true,
   sessionLength: true,
 }
 
@@ -61,9 +70,10 @@ const NAMES: OptionNames<ConsoleOptions> = {
  */
 export function readConsoleOptions(options: ConsoleOptions, { credentials }: Inside): ConsoleSettings {
   requireOptions(options, 'the options of createConsole', NAMES)
-  const { basePath, readOnly: isReadOnly = false, authorize, sessionLength = '12h' } = options
+  const { basePath, readOnly: isReadOnly = false, authorize, user, sessionLength = '12h' } = options
   requireFlag(isReadOnly, 'readOnly')
   requireFunction(authorize, 'authorize')
+  requireFunction(user, 'user')
   const sessionMs = parseDuration(sessionLength, 'sessionLength')
   if (sessionMs < 1_000)
     throw new RangeError('Cannot use sessionLength: a login must last for a second at least')
@@ -71,5 +81,5 @@ export function readConsoleOptions(options: ConsoleOptions, { credentials }: Ins
     throw new TypeError(
       'Cannot create the console: anyone could open it; give the engine a secretKey, or the console authorize',
     )
-  return { basePath: readBasePath(basePath), isReadOnly, authorize, sessionMs }
+  return { basePath: readBasePath(basePath), isReadOnly, authorize, user, sessionMs }
 }

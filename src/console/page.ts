@@ -1,5 +1,6 @@
 import { sha256 } from '../primitives/digest.ts'
 import { html, type Html } from '../primitives/html.ts'
+import { MARKS } from './marks.ts'
 import { SCRIPT, TABS_SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
 
@@ -57,7 +58,7 @@ export interface PageContent {
   readonly title: string
   readonly body: Html
   /** The entry of the navigation that it belongs to. */
-  readonly section?: 'runs' | 'tokens' | 'queues' | 'schedules' | 'engines' | 'health'
+  readonly section?: 'runs' | 'inbox' | 'queues' | 'schedules' | 'engines' | 'health'
   /** The address that tells of changes of what is shown. */
   readonly events?: string
 }
@@ -72,7 +73,7 @@ export interface PageFrame {
 
 const SECTIONS = [
   ['runs', 'Runs'],
-  ['tokens', 'Tokens'],
+  ['inbox', 'Inbox'],
   ['queues', 'Queues'],
   ['schedules', 'Schedules'],
   ['engines', 'Engines'],
@@ -98,7 +99,7 @@ export function documentOf(content: PageContent, frame: PageFrame): string {
       data-now="${now}"
       ${events !== undefined && html`data-events="${events}" data-tabs="${address('tabs.js')}"`}
     >
-      <a class="skip" href="#content">To the content</a>
+      ${section !== undefined && MARKS}<a class="skip" href="#content">To the content</a>
       ${section !== undefined && topOf(section, frame)}
       <main id="content">${body}</main>
       ${section !== undefined && KEYS}
@@ -108,7 +109,9 @@ export function documentOf(content: PageContent, frame: PageFrame): string {
 
 function topOf(section: string, { base, formToken, isReadOnly }: PageFrame): Html {
   return html`<header class="top">
-    <a class="brand" href="${base}/runs">waitpoint</a>
+    <a class="brand" href="${base}/runs"
+      ><svg class="i" aria-hidden="true"><use href="#i-mark" /></svg>waitpoint</a
+    >
     <nav aria-label="Pages">
       ${SECTIONS.map(
         ([name, label]) =>
@@ -117,7 +120,7 @@ function topOf(section: string, { base, formToken, isReadOnly }: PageFrame): Htm
     </nav>
     <div class="end">
       ${isReadOnly && html`<span>read-only</span>`}<span class="live only-script" role="status"></span>
-      <button id="show-keys" class="plain only-script" type="button" aria-label="Keys">?</button>
+      <button id="show-keys" class="plain only-script" type="button" aria-label="Keys"><kbd>?</kbd></button>
       ${
         formToken !== undefined &&
         html`<form method="post" action="${base}/logout">
@@ -128,11 +131,24 @@ function topOf(section: string, { base, formToken, isReadOnly }: PageFrame): Htm
   </header>`
 }
 
-const KEYS = html`<dialog id="keys" aria-labelledby="keys-title">
-  <h2 id="keys-title">Keys</h2>
-  <p><kbd>/</kbd> search</p>
-  <p><kbd>j</kbd> <kbd>k</kbd> next and previous row</p>
-  <p><kbd>Enter</kbd> open the row</p>
-  <p><kbd>?</kbd> this list</p>
-  <form method="dialog"><button>Close</button></form>
-</dialog>`
+const KEYS = html`<button id="fresher" type="button" hidden></button>
+  <dialog id="keys" aria-labelledby="keys-title">
+    <h2 id="keys-title">Keys</h2>
+    <dl class="pairs">
+      <dt><kbd>/</kbd></dt>
+      <dd>search</dd>
+      <dt><kbd>j</kbd> <kbd>k</kbd></dt>
+      <dd>next and previous row</dd>
+      <dt><kbd>Enter</kbd></dt>
+      <dd>open the row</dd>
+      <dt><kbd>a</kbd></dt>
+      <dd>answer: in the row, else on the page</dd>
+      <dt><kbd>c</kbd></dt>
+      <dd>cancel the run, once it is confirmed</dd>
+      <dt><kbd>Esc</kbd></dt>
+      <dd>out of a field, and of the row</dd>
+      <dt><kbd>?</kbd></dt>
+      <dd>this list</dd>
+    </dl>
+    <form method="dialog"><button>Close</button></form>
+  </dialog>`

@@ -8,6 +8,10 @@ const PAGE_SIZE = 50
 /** So many runs are looked through for those of a queue: no storage lists runs by their queue. */
 const MOST_LOOKED_THROUGH = 1_000
 
+/** So many tokens that wait are looked through for the most urgent, and so much of their questions is read. */
+const MOST_WAITING = 500
+const MOST_OF_QUESTIONS = 2_000_000
+
 /** Where a page begins. */
 export interface Cursors {
   readonly after?: string | undefined
@@ -68,12 +72,39 @@ export async function storedToken(inside: Inside, id: string, waiters?: number):
 export async function tokenRecords(
   inside: Inside,
   filter: Omit<TokenFilter, 'kind'>,
-  { after, before }: Cursors,
+  { after, before, limit = PAGE_SIZE }: Cursors & { readonly limit?: number },
 ): Promise<Page<TokenRecord>> {
   const { host, news } = inside
   const page = await inside.read(() =>
-    host.storage.tokens.list({ kind: 'MANUAL', ...filter }, { limit: PAGE_SIZE, after, before }, host.now()),
+    host.storage.tokens.list({ kind: 'MANUAL', ...filter }, { limit, after, before }, host.now()),
   )
   for (const record of page.settled) news.tokenSettled(record)
   return page
+}
+
+/** Tokens that wait, of the newest or of those after a token. */
+export interface WaitingTokens {
+  readonly records: readonly TokenRecord[]
+  readonly lookedThrough: number
+  /** Set if there are older ones. */
+  readonly next?: string
+}
+
+/** The newest tokens that wait: no storage lists them by their deadline. */
+export async function waitingTokens(inside: Inside, from: string | undefined): Promise<WaitingTokens> {
+  const records: TokenRecord[] = []
+  let characters = 0
+  let after = from
+  for (;;) {
+    const page = await tokenRecords(inside, { status: ['WAITING'] }, { after })
+    for (const [at, record] of page.records.entries()) {
+      records.push(record)
+      characters += record.questionJson?.length ?? 0
+      const isLast = page.next === undefined && at === page.records.length - 1
+      if (!isLast && (records.length === MOST_WAITING || characters > MOST_OF_QUESTIONS))
+        return { records, lookedThrough: records.length, next: record.id }
+    }
+    if (page.next === undefined) return { records, lookedThrough: records.length }
+    after = page.next
+  }
 }

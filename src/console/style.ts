@@ -1,136 +1,196 @@
-/** The style of the pages: system fonts, light and dark as the system is, one column on a narrow screen. */
-export const STYLE = `
+import { FORM_STYLE } from '../answer-page/style.ts'
+
+const BASE = `
 :root {
   color-scheme: light dark;
-  --ground: #fbfbfa; --raised: #ffffff; --line: #e2e2de; --faint: #f1f1ee;
-  --text: #1d1f21; --soft: #5b6066; --link: #1f4f9c; --focus: #2f6fd6;
-  --good: #1f6b3a; --bad: #a8261d; --busy: #1f4f9c; --wait: #7a5200; --quiet: #5b6066;
+  --ground: #f7f7f5; --raised: #ffffff; --sunken: #f2f2ef; --hover: #f6f6f4; --line: #e8e7e3; --edge: #d4d3cd; --field: #8a8983;
+  --text: #1a1a19; --soft: #5b5a56; --accent: #3548c8; --accent-ink: #ffffff; --accent-wash: #eef0fc; --accent-down: #2a3aa6;
+  --good: #17703f; --good-wash: #e8f4ec; --bad: #b9281c; --bad-wash: #fceeec; --busy: #1f57c8; --busy-wash: #eaf0fc;
+  --wait: #865200; --wait-wash: #fbf2df; --quiet: #5b5a56; --quiet-wash: #f0f0ed;
+  --pad: 24px; --shadow: 0 1px 2px rgb(0 0 0 / 5%); --float: 0 8px 28px rgb(0 0 0 / 18%), 0 0 0 1px rgb(0 0 0 / 6%);
   --code: ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #141517; --raised: #1b1d20; --line: #303439; --faint: #22252a;
-    --text: #e6e7e8; --soft: #a3a9b1; --link: #8db6f5; --focus: #8db6f5;
-    --good: #7fce98; --bad: #f29a91; --busy: #8db6f5; --wait: #e2b55f; --quiet: #a3a9b1;
+    --ground: #101012; --raised: #17171a; --sunken: #1f1f23; --hover: #1c1c20; --line: #27272c; --edge: #3a3a41; --field: #74747d;
+    --text: #ececee; --soft: #a2a2aa; --accent: #98a8ff; --accent-ink: #11132a; --accent-wash: #1f2340; --accent-down: #b3bfff;
+    --good: #62cb91; --good-wash: #14291e; --bad: #ff8d82; --bad-wash: #331a18; --busy: #88acff; --busy-wash: #182440;
+    --wait: #e5b45a; --wait-wash: #2e2410; --quiet: #a2a2aa; --quiet-wash: #232327;
+    --shadow: none; --float: 0 10px 32px rgb(0 0 0 / 60%), 0 0 0 1px #3a3a41;
   }
 }
-* { box-sizing: border-box; }
-html { font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif; -webkit-text-size-adjust: 100%; }
+*, ::before, ::after { box-sizing: border-box; }
+html { font: 400 13px/20px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif; -webkit-text-size-adjust: 100%; overflow-y: scroll; scroll-padding: 64px 0 16px; }
 body { margin: 0; background: var(--ground); color: var(--text); font-variant-numeric: tabular-nums; }
-a { color: var(--link); text-decoration: none; }
+h1, h2, p, dl, dd, ol, ul, fieldset { margin: 0; padding: 0; border: 0; min-width: 0; }
+ol { list-style: none; }
+a { color: var(--accent); text-decoration: none; text-underline-offset: 2px; }
 a:hover { text-decoration: underline; }
-main :is(p, dd, td, li) a:not(.tag) { text-decoration: underline; }
-:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; border-radius: 3px; }
-.skip { position: absolute; left: -999px; }
-.skip:focus { left: 8px; top: 8px; background: var(--raised); padding: 8px; z-index: 2; }
-header.top { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 20px; padding: 10px 24px; border-bottom: 1px solid var(--line); background: var(--raised); }
-header.top .brand { font-weight: 650; color: var(--text); letter-spacing: -0.01em; }
-header.top nav { display: flex; flex-wrap: wrap; gap: 4px; }
-header.top nav a { padding: 4px 10px; border-radius: 6px; color: var(--soft); }
-header.top nav a:hover { background: var(--faint); text-decoration: none; }
-header.top nav a[aria-current] { color: var(--text); background: var(--faint); font-weight: 600; }
-header.top .end { margin-left: auto; display: flex; gap: 12px; align-items: center; color: var(--soft); font-size: 13px; }
-header.top form { margin: 0; }
-main { max-width: 1200px; margin: 0 auto; padding: 20px 24px 64px; }
-h1 { font-size: 20px; line-height: 1.3; font-weight: 650; letter-spacing: -0.015em; margin: 0; overflow-wrap: anywhere; }
-h2 { font-size: 12px; font-weight: 650; text-transform: uppercase; letter-spacing: 0.05em; color: var(--soft); margin: 28px 0 8px; }
-main > h1 + div { margin-top: 14px; }
-p { margin: 0 0 8px; }
-code, pre, .id, textarea, kbd { font-family: var(--code); font-size: 12.5px; }
+main :is(p, dd, td) a:not(.tag, .button, .line a), .link { text-decoration: underline; text-decoration-color: color-mix(in srgb, currentColor 35%, transparent); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; border-radius: 4px; }
+.skip { position: absolute; left: -999px; z-index: 9; padding: 8px 12px; background: var(--raised); }
+.skip:focus { left: 8px; top: 8px; }
+.i { width: 14px; height: 14px; flex: none; vertical-align: -2px; fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; }
+symbol .full { fill: currentColor; stroke: none; } symbol .cut { stroke: var(--raised); stroke-width: 1.8; }
+header.top { position: sticky; top: 0; z-index: 5; display: flex; align-items: center; gap: 16px; height: 48px; padding: 0 max(var(--pad), calc((100% - 1640px) / 2 + var(--pad))); background: var(--raised); border-bottom: 1px solid var(--line); }
+header.top .brand { display: flex; align-items: center; gap: 8px; min-height: 24px; font-size: 14px; font-weight: 640; letter-spacing: -0.01em; color: var(--text); }
+header.top .brand .i { width: 18px; height: 18px; color: var(--accent); stroke-width: 2; }
+header.top nav { display: flex; gap: 2px; align-self: stretch; margin-left: 8px; }
+header.top nav a { display: flex; align-items: center; padding: 0 10px; color: var(--soft); font-weight: 500; border: solid transparent; border-width: 2px 0; }
+header.top nav a:hover { color: var(--text); text-decoration: none; }
+header.top nav a[aria-current] { color: var(--text); border-bottom-color: var(--text); }
+header.top .end { display: flex; align-items: center; gap: 16px; margin-left: auto; color: var(--soft); white-space: nowrap; }
+main { max-width: 1640px; margin: 0 auto; padding: 24px var(--pad) 72px; }
+h1 { font-size: 20px; line-height: 28px; font-weight: 640; letter-spacing: -0.012em; overflow-wrap: anywhere; }
+h2 { font-size: 14px; line-height: 20px; font-weight: 620; letter-spacing: -0.004em; margin: 24px 0 8px; }
+main > h1 + div { margin-top: 16px; }
+.head { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 16px; min-height: 32px; margin-bottom: 16px; }
+.head p { color: var(--soft); }
+p { margin: 0 0 8px; } .head p, .ask p, .done p, .panel p { margin: 0; }
+b, strong { font-weight: 620; }
+code, pre, .id, textarea, kbd { font-family: var(--code); font-size: 12px; }
 .id { overflow-wrap: anywhere; }
 .soft, .note, .none { color: var(--soft); }
-.note { font-size: 13px; margin-top: 6px; }
+.note { font-size: 12px; margin-top: 8px; }
 .title { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 12px; margin-bottom: 4px; }
-.sentence { font-size: 15px; margin: 8px 0 16px; max-width: 80ch; overflow-wrap: anywhere; }
-.status { display: inline-flex; align-items: center; gap: 6px; font-size: 12px; font-weight: 600; letter-spacing: 0.02em; white-space: nowrap; color: var(--quiet); }
-.status::before { content: ''; width: 8px; height: 8px; border-radius: 50%; border: 2px solid currentColor; flex: none; }
-.status.completed { color: var(--good); } .status.completed::before { background: currentColor; }
-.status.failed, .status.crashed, .status.timed-out { color: var(--bad); }
-.status.failed::before, .status.crashed::before, .status.timed-out::before { background: currentColor; border-radius: 1px; }
-.status.executing { color: var(--busy); } .status.executing::before { background: currentColor; }
-.status.waiting, .status.delayed { color: var(--wait); }
-.status.waiting::before { background: linear-gradient(90deg, currentColor 50%, transparent 50%); }
-.status.pending-version { color: var(--bad); }
+.sentence { font-size: 14px; margin: 8px 0 16px; max-width: 80ch; overflow-wrap: anywhere; }
+.status { font-size: 12px; line-height: 20px; font-weight: 540; white-space: nowrap; color: var(--quiet); } .status .i { margin-right: 6px; }
+.status.completed { color: var(--good); } .status.executing { color: var(--busy); } .status:is(.waiting, .delayed) { color: var(--wait); }
+.status:is(.failed, .crashed, .timed-out, .expired, .pending-version) { color: var(--bad); }
+.title .status { padding: 0 9px 0 7px; border-radius: 12px; line-height: 24px; background: var(--quiet-wash); }
+.title .completed { background: var(--good-wash); } .title .executing { background: var(--busy-wash); } .title :is(.waiting, .delayed) { background: var(--wait-wash); }
+.title :is(.failed, .crashed, .timed-out, .expired, .pending-version) { background: var(--bad-wash); }
 .tags { display: inline-flex; flex-wrap: wrap; gap: 4px; }
-.tag { background: var(--faint); border: 1px solid var(--line); color: var(--text); padding: 0 7px; border-radius: 10px; font-size: 12px; overflow-wrap: anywhere; }
-table { width: 100%; border-collapse: separate; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; border-spacing: 0; }
-th { text-align: left; font-size: 12px; font-weight: 600; color: var(--soft); padding: 8px 12px; border-bottom: 1px solid var(--line); white-space: nowrap; }
-td { padding: 5px 12px; border-bottom: 1px solid var(--line); vertical-align: baseline; }
+.tag { padding: 0 7px; border-radius: 4px; background: var(--sunken); color: var(--soft); font-size: 12px; line-height: 24px; overflow-wrap: anywhere; }
+.sheet, table { background: var(--raised); border: 1px solid var(--line); border-radius: 8px; box-shadow: var(--shadow); }
+table { width: 100%; border-collapse: separate; border-spacing: 0; }
+th { text-align: left; font-size: 12px; font-weight: 500; color: var(--soft); padding: 7px 16px; border-bottom: 1px solid var(--line); white-space: nowrap; }
+td { padding: 6px 16px; border-bottom: 1px solid var(--line); vertical-align: baseline; }
 tr:last-child td { border-bottom: 0; }
-tbody tr:hover { background: var(--faint); }
-tbody tr.selected { background: var(--faint); box-shadow: inset 3px 0 0 var(--focus); }
+tbody tr:hover { background: var(--hover); }
+:is(tr, .ask)[data-at] { background: var(--accent-wash); } tr[data-at] td:first-child, .ask[data-at] { box-shadow: inset 2px 0 var(--accent); }
+[data-gone] { background: var(--sunken); } [data-gone] :is(a, b, dd, .left, time, .status):not(.ended *) { color: var(--soft); } [data-gone] .choose { visibility: hidden; }
 td.num { white-space: nowrap; }
-td a.name { font-weight: 600; overflow-wrap: anywhere; }
+td a.name { font-weight: 540; overflow-wrap: anywhere; }
 td .id { color: var(--soft); font-size: 11.5px; }
 td .name + .id { margin-left: 10px; }
-td a .id { color: var(--link); }
-.facts .id { font-size: 12px; }
-form.filters button, form.filters .button { height: 34px; line-height: 20px; padding: 6px 10px; }
+td a .id { color: var(--accent); }
+form.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(132px, 1fr)); gap: 10px; align-items: end; margin: 16px 0; }
 form.filters .actions { flex-wrap: nowrap; }
-form.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(132px, 1fr)); gap: 10px; align-items: end; margin: 14px 0; }
 label { display: block; font-size: 12px; color: var(--soft); }
 input, select, textarea, button { font: inherit; color: inherit; }
-input, select { height: 34px; }
-input, select, textarea { width: 100%; margin-top: 2px; color: var(--text); padding: 6px 8px; border: 1px solid #8a8f96; border-radius: 6px; background: var(--raised); }
-textarea { min-height: 112px; resize: vertical; }
-button, .button { display: inline-block; padding: 6px 14px; border: 1px solid #8a8f96; border-radius: 6px; background: var(--raised); color: var(--text); cursor: pointer; font-weight: 550; }
-button:hover, .button:hover { background: var(--faint); text-decoration: none; }
-button.main { background: #1f4f9c; border-color: #1f4f9c; color: #ffffff; }
-button.main:hover { background: #183f7d; }
-button.plain { border: 0; background: none; padding: 0; color: var(--soft); font-weight: 400; text-decoration: underline; }
+input, select, textarea { width: 100%; height: 32px; margin-top: 2px; padding: 0 10px; border: 1px solid var(--field); border-radius: 6px; background: var(--raised); color: var(--text); font-size: 13px; }
+textarea { height: auto; min-height: 112px; padding: 7px 10px; resize: vertical; }
+button, .button { display: inline-flex; align-items: center; justify-content: center; gap: 6px; min-height: 32px; padding: 0 12px; border: 1px solid var(--edge); border-radius: 6px; background: var(--raised); color: var(--text); font-weight: 540; cursor: pointer; }
+button:hover, .button:hover { background: var(--hover); text-decoration: none; }
+button.main { background: var(--accent); border-color: var(--accent); color: var(--accent-ink); }
+button.main:hover { background: var(--accent-down); border-color: var(--accent-down); }
+button.plain { min-height: 24px; border: 0; background: none; padding: 0; color: var(--soft); font-weight: 400; }
 .actions { display: flex; flex-wrap: wrap; gap: 8px; margin: 4px 0 0; align-items: flex-start; }
 .actions form { margin: 0; }
 details > summary { cursor: pointer; color: var(--soft); }
-details.sure > summary { list-style: none; display: inline-block; padding: 6px 14px; border: 1px solid #8a8f96; border-radius: 6px; color: var(--text); font-weight: 550; background: var(--raised); }
-details.sure > summary::-webkit-details-marker { display: none; }
-details.sure[open] { border: 1px solid var(--line); border-radius: 6px; padding: 8px; background: var(--raised); }
+details.sure > summary, summary.button { list-style: none; display: inline-flex; align-items: center; min-height: 32px; padding: 0 12px; border: 1px solid var(--edge); border-radius: 6px; color: var(--text); font-weight: 540; background: var(--raised); }
+summary::-webkit-details-marker { color: var(--soft); } details.sure > summary::-webkit-details-marker, summary.button::-webkit-details-marker { display: none; }
+details.sure[open] { border: 1px solid var(--line); border-radius: 8px; padding: 8px; background: var(--raised); }
 details.sure[open] > summary { margin-bottom: 8px; }
 details.sure form + form { margin-top: 8px; }
 details.sure.wide[open] { flex: 1 1 100%; }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 10px 24px; margin: 12px 0 0; }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 8px 24px; margin: 12px 0 0; }
 .facts dt { font-size: 12px; color: var(--soft); }
-.facts dd { margin: 0; overflow-wrap: anywhere; }
-pre { margin: 0; padding: 10px 12px; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; white-space: pre-wrap; overflow-wrap: anywhere; word-break: break-word; max-height: 420px; overflow: auto; unicode-bidi: plaintext; }
+.facts dd { overflow-wrap: anywhere; }
+pre { margin: 0; padding: 8px 12px; background: var(--sunken); border-radius: 6px; line-height: 18px; white-space: pre-wrap; overflow-wrap: anywhere; word-break: break-word; max-height: 420px; overflow: auto; unicode-bidi: plaintext; }
+pre + p { margin-top: 8px; }
+pre[data-tail] { border-left: 2px solid var(--busy); border-radius: 0 6px 6px 0; max-height: 320px; }
 .columns { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 24px; }
 .timeline td.drawn { width: 55%; vertical-align: middle; }
-.timeline svg { display: block; width: 100%; height: 10px; background: var(--faint); border-radius: 3px; }
+.timeline svg { display: block; width: 100%; height: 10px; background: var(--sunken); border-radius: 3px; }
 .timeline .queued { fill: var(--quiet); } .timeline .executing { fill: var(--busy); } .timeline .thrown { fill: var(--bad); } .timeline .waiting { fill: var(--wait); } .timeline .child { fill: var(--good); }
-.counts { display: flex; flex-wrap: wrap; gap: 6px; margin: 0 0 12px; }
-.counts a { display: inline-flex; gap: 8px; padding: 3px 10px; border: 1px solid var(--line); border-radius: 14px; background: var(--raised); color: var(--text); }
-.counts a:hover, .counts a[aria-current] { background: var(--faint); text-decoration: none; }
-.counts a[aria-current] { border-color: var(--soft); }
-.pages { display: flex; gap: 16px; margin: 14px 0 0; }
-.empty { border: 1px dashed #8a8f96; border-radius: 8px; padding: 28px 24px; color: var(--soft); max-width: 80ch; }
-.empty h2 { margin: 0 0 6px; font-size: 15px; text-transform: none; letter-spacing: 0; color: var(--text); }
-.told { border-left: 3px solid var(--wait); background: var(--raised); padding: 10px 14px; margin: 12px 0; border-radius: 0 8px 8px 0; overflow-wrap: anywhere; }
-.told.good { border-color: var(--good); } .told.bad { border-color: var(--bad); }
+.counts { display: flex; flex-wrap: wrap; gap: 4px; margin: 0 0 12px; }
+.counts a, .tabs a { display: inline-flex; align-items: center; gap: 8px; min-height: 28px; padding: 0 9px; border-radius: 6px; color: var(--soft); }
+:is(.counts, .tabs) a:hover { color: var(--text); background: var(--sunken); text-decoration: none; }
+:is(.counts, .tabs) a[aria-current] { color: var(--text); background: var(--sunken); box-shadow: inset 0 0 0 1px var(--line); }
+.tabs { display: flex; gap: 4px; margin-bottom: 12px; } .tabs .n { color: var(--text); } .tabs .end { margin-left: auto; }
+.pages { display: flex; gap: 16px; margin: 16px 0 0; }
+.empty { border: 1px dashed var(--field); border-radius: 8px; padding: 24px; color: var(--soft); max-width: 80ch; }
+.split .empty { max-width: none; }
+.empty h2 { margin: 0 0 4px; font-size: 16px; line-height: 24px; color: var(--text); }
+.told { border: 1px solid var(--line); border-left: 3px solid var(--wait); background: var(--raised); padding: 10px 16px; margin: 12px 0; border-radius: 8px; overflow-wrap: anywhere; }
+.told.good { border-left-color: var(--good); } .told.bad { border-left-color: var(--bad); }
 .login { max-width: 380px; margin: 12vh auto 0; }
 .login form { display: grid; gap: 12px; margin-top: 16px; }
-dialog { border: 1px solid var(--line); border-radius: 10px; background: var(--raised); color: var(--text); padding: 20px 24px; }
+dialog { border: 0; border-radius: 8px; background: var(--raised); color: var(--text); padding: 20px 24px; box-shadow: var(--float); }
+dialog h2 { margin-top: 0; } dialog button { margin-top: 16px; }
 dialog::backdrop { background: rgb(0 0 0 / 40%); }
-kbd { border: 1px solid var(--line); border-bottom-width: 2px; border-radius: 4px; padding: 0 5px; background: var(--faint); }
-.live { display: inline-flex; gap: 6px; align-items: center; }
-.live[data-state='on']::before { content: ''; width: 7px; height: 7px; border-radius: 50%; background: var(--good); }
-.unseen { position: absolute; width: 1px; height: 1px; padding: 0; border: 0; overflow: hidden; clip-path: inset(50%); }
+.pairs { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 4px 16px; } .pairs dd { overflow-wrap: anywhere; } .about { padding: 12px 16px; margin-bottom: 8px; } .about :is(dt, .hint) { color: var(--soft); } .about .text { white-space: pre-line; overflow-wrap: anywhere; unicode-bidi: plaintext; } .about .pairs .pairs { padding-left: 12px; border-left: 2px solid var(--line); } .about ul { list-style: none; } .about table { border: 0; box-shadow: none; } .about :is(th, td) { padding: 2px 12px 2px 0; }
+kbd { display: inline-block; min-width: 18px; padding: 0 4px; border: 1px solid var(--edge); border-radius: 4px; background: var(--raised); color: var(--text); font-size: 11px; line-height: 16px; text-align: center; }
+.live[data-state='on']::before { content: ''; display: inline-block; width: 7px; height: 7px; margin-right: 6px; border-radius: 50%; background: var(--good); }
+.live[data-state='off'] { color: var(--wait); }
+#fresher { position: fixed; top: 56px; left: 50%; transform: translateX(-50%); z-index: 4; border-radius: 16px; border-color: var(--accent); color: var(--accent); box-shadow: var(--float); }
+#fresher[hidden] { display: none; }
 .only-script { display: none; }
-html.scripted .only-script { display: inline-flex; }
+html.scripted .only-script { display: inline-flex; align-items: center; }
+.split { display: grid; grid-template-columns: minmax(0, 1fr) 416px; gap: 16px; align-items: start; }
+.ask { display: grid; grid-template-columns: 116px minmax(0, 1fr) auto; gap: 4px 16px; padding: 16px; border-bottom: 1px solid var(--line); }
+.ask:last-child { border-bottom: 0; }
+.ask > div { min-width: 0; overflow-wrap: anywhere; }
+.left { font-size: 16px; line-height: 22px; font-weight: 600; letter-spacing: -0.01em; } .left.no { color: var(--bad); } .left.warn { color: var(--wait); }
+.left small { display: block; color: var(--soft); font-size: 12px; line-height: 18px; font-weight: 400; letter-spacing: 0; }
+.ask h2 { margin: 0; font-size: 15px; line-height: 24px; } .ask h2 a { color: var(--text); }
+.ask .data { display: flex; flex-wrap: wrap; gap: 0 16px; margin-top: 2px; } .ask .data :is(dt, dd) { display: inline; } .ask .data dt { color: var(--soft); }
+.ask .meta { margin-top: 4px; color: var(--soft); font-size: 12px; } .ask .meta a { display: inline-block; min-height: 24px; line-height: 24px; }
+.ask > .acts { align-self: start; }
+.ask > details { grid-column: 2 / -1; justify-self: start; width: 100%; max-width: 560px; } .ask > details > form { margin-top: 12px; padding-top: 16px; border-top: 1px solid var(--line); }
+.ended { grid-column: 2 / -1; padding: 8px 12px; border-radius: 6px; background: var(--quiet-wash); } .ended .line { display: none; }
+.panel > header { display: flex; align-items: center; min-height: 44px; padding: 8px 16px; border-bottom: 1px solid var(--line); } .panel h2 { margin: 0; }
+.panel > p { padding: 10px 16px; } .done li { padding: 10px 16px; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+.done .line { display: flex; gap: 16px; justify-content: space-between; } .done .line a { color: var(--text); min-height: 24px; line-height: 24px; } .done .line span { flex: none; }
+.status + b { margin-left: 4px; }
+`
+
+/** Forms of questions are as dense as the pages around them. */
+const FORMS = `
+.answer + .actions { margin-top: 12px; }
+.answer { font-size: 13px; line-height: 20px; max-width: 560px; }
+.answer :is(label, legend) { font-size: 13px; color: var(--text); }
+.answer .hint { font-size: 12px; }
+.answer :is(input:not([type='checkbox'], [type='radio']), select, textarea) { min-height: 32px; padding: 5px 10px; border-radius: 6px; font-size: 13px; line-height: 20px; }
+.answer .choices { gap: 2px; } .answer .choice { min-height: 28px; padding: 0; gap: 8px; border: 0; background: none; } .answer .choice input { width: 14px; height: 14px; }
+.answer .choice:has(:checked) { box-shadow: none; }
+.answer button { min-height: 32px; padding: 5px 12px; border-radius: 6px; border-color: var(--edge); font-size: 13px; }
+.answer .acts button { flex: none; min-width: 0; }
+.choose .answer { display: block; } .choose legend { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); } .choose .acts { justify-content: flex-end; max-width: 340px; }
+.ask:not(:first-child) .choose .main { background: var(--raised); color: var(--accent); border-color: color-mix(in srgb, var(--accent) 45%, var(--raised)); }
+`
+
+const NARROW = `
+@media (max-width: 1100px) { .split { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 860px) {
+  :root { --pad: 16px; }
+  html { scroll-padding-top: 96px; }
+  header.top { flex-wrap: wrap; height: auto; gap: 0 12px; padding-top: 8px; }
+  header.top nav { order: 3; flex: 1 0 100%; height: 40px; margin: 0 calc(var(--pad) * -1); padding: 0 calc(var(--pad) - 5px); overflow-x: auto; scrollbar-width: none; }
+  header.top nav a { flex: none; padding: 0 6px; font-size: 12px; }
+  main { padding-top: 16px; }
+  .ask { grid-template-columns: minmax(0, 1fr); } .ask > details, .ended { grid-column: 1; } .left small { display: inline; margin-left: 6px; }
+  .choose { margin-top: 8px; } .choose .acts { justify-content: flex-start; max-width: none; }
+}
 @media (max-width: 720px) {
-  header.top { padding: 10px 14px; } main { padding: 14px 14px 48px; }
-  header.top nav { gap: 2px; margin-left: -7px; } header.top nav a { padding: 4px 7px; }
   .columns { grid-template-columns: minmax(0, 1fr); }
   thead { position: absolute; left: -999px; }
   table, tbody { display: block; width: 100%; }
-  tr { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 14px; padding: 8px 12px; border-bottom: 1px solid var(--line); }
-  tr:last-child { border-bottom: 0; }
+  tr { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 14px; padding: 8px 16px; border-bottom: 1px solid var(--line); }
+  tr:last-child { border-bottom: 0; } tr[data-at] { box-shadow: inset 2px 0 var(--accent); } tr[data-at] td:first-child { box-shadow: none; }
   td { display: block; padding: 0; border: 0; }
   td:empty { display: none; }
   td:first-child { flex: 1 1 100%; }
   td .name + .id { display: block; margin: 0; }
   .timeline td.drawn { flex: 1 1 100%; width: auto; }
   td[data-label]::before { content: attr(data-label) ' '; color: var(--soft); font-size: 12px; }
-  header.top .end { margin-left: 0; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   form.filters { grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
-@media (prefers-reduced-motion: no-preference) { tbody tr { transition: background 120ms; } }
+@media (forced-colors: active) { button.main { border-width: 2px; } [data-at] { outline: 2px solid Highlight; outline-offset: -2px; } }
 `
+
+/** The style of the pages: system fonts, light and dark as the system is, one column on a narrow screen. */
+export const STYLE: string = BASE + FORM_STYLE + FORMS + NARROW

@@ -26,7 +26,7 @@ export function block(
   const isCut = text.length > MOST_CHARACTERS
   const shown = !isCut ? text : isEnd ? text.slice(-MOST_CHARACTERS) : text.slice(0, MOST_CHARACTERS)
   const place = isEnd ? 'The last' : 'The first'
-  return html`<pre tabindex="0" role="region" aria-label="${label}">${shown}</pre>
+  return html`<pre tabindex="0" role="region" aria-label="${label}" ${isEnd && html`data-tail`}>${shown}</pre>
     ${
       isCut &&
       html`<p class="note">
@@ -55,11 +55,13 @@ export function count(number: number): string {
   return number.toLocaleString('en-US')
 }
 
-/** An instant as a time from now, with the instant itself on hover. The script of the pages keeps it up to date. */
-export function moment(at: number | undefined, now: number): Html {
+/** An instant as a time from now, with the instant itself on hover. The script of the pages keeps it up to date. `left`: what is left until it. */
+export function moment(at: number | undefined, now: number, kind?: 'left'): Html {
   if (at === undefined) return html`<span class="none">–</span>`
   const iso = isoOf(at)
-  return html`<time datetime="${iso}" title="${iso}">${relative(at, now)}</time>`
+  const text = relative(at, now)
+  if (kind === undefined) return html`<time datetime="${iso}" title="${iso}">${text}</time>`
+  return html`<time datetime="${iso}" title="${iso}" data-left>${text.replace('in ', '')}</time>`
 }
 
 export function isoOf(at: number): string {
@@ -97,7 +99,14 @@ export function duration(ms: number): string {
 
 /** A status with its mark, which is a shape as well as a color. */
 export function badge(status: string): Html {
-  return html`<span class="status ${status.toLowerCase().replaceAll('_', '-')}">${status}</span>`
+  return marked(status.toLowerCase().replaceAll('_', '-'), status)
+}
+
+/** A word with the mark of a status; the marks are in the frame of each page. */
+export function marked(mark: string, word: string): Html {
+  return html`<span class="status ${mark}"
+    ><svg class="i" aria-hidden="true"><use href="#i-${mark}" /></svg>${word}</span
+  >`
 }
 
 /** Names and values under each other; what is absent is left out. */
@@ -115,15 +124,15 @@ export function facts(rows: readonly (readonly [name: string, value: Html | stri
   </dl>`
 }
 
-/** Rows below the names of their columns. */
-export function table(columns: readonly string[], rows: readonly Html[]): Html {
+/** Rows below the names of their columns. `list`: of which new ones come first. */
+export function table(columns: readonly string[], rows: readonly Html[], kind?: 'list'): Html {
   return html`<table>
     <thead>
       <tr>
         ${columns.map((name) => html`<th scope="col">${name}</th>`)}
       </tr>
     </thead>
-    <tbody>
+    <tbody ${kind === 'list' && html`data-list`}>
       ${rows}
     </tbody>
   </table>`

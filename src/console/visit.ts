@@ -1,3 +1,4 @@
+import type { Person } from '../api/question.ts'
 import type { Engine } from '../core/engine.ts'
 import type { Inside } from '../core/inside.ts'
 import { html, type Html } from '../primitives/html.ts'
@@ -25,6 +26,11 @@ export async function may(
   // Nothing but `true` lets a visitor in, whatever code without types answers.
   const answer: unknown = await settings.authorize(request.clone(), action)
   return answer === true
+}
+
+/** The person that uses the console, as the application knows them. */
+export async function personOf({ request, settings }: Visit): Promise<Person | undefined> {
+  return settings.user?.(request.clone())
 }
 
 /** An address of the console. */

@@ -72,6 +72,7 @@ describe('a login', () => {
       '/',
       '/runs',
       '/runs/run_x',
+      '/inbox',
       '/tokens',
       '/tokens/x',
       '/queues',

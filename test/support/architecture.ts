@@ -156,6 +156,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'values',
     'style',
     'script',
+    'marks',
     'page',
     'refused',
     'options',

@@ -2,7 +2,7 @@ import { messageOf } from '../../primitives/message.ts'
 import { html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { limitShown } from './queues.ts'
-import { count, facts, isoOf, short, table } from '../values.ts'
+import { count, facts, isoOf, marked, short, table } from '../values.ts'
 import { eventsOf, linkTo, type Visit } from '../visit.ts'
 
 /** *Health*: the engine that serves the console, and its storage. */
@@ -30,12 +30,9 @@ export async function healthPage(visit: Visit): Promise<PageContent> {
         ${
           problem === undefined
             ? html`<p>
-                <span class="status completed">OK</span> It answers: a list of one run took ${count(tookMs)}
-                ms.
+                ${marked('completed', 'OK')} It answers: a list of one run took ${count(tookMs)} ms.
               </p>`
-            : html`<p>
-                <span class="status failed">AWAY</span> It does not answer: ${short(problem, 1_000)}
-              </p>`
+            : html`<p>${marked('failed', 'AWAY')} It does not answer: ${short(problem, 1_000)}</p>`
         }
         <h2>This engine</h2>
         ${facts([

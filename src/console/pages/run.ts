@@ -23,6 +23,7 @@ import {
 } from '../values.ts'
 import { eventsOf, formToken, linkedIds, linkTo, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks, tookOf } from './runs.ts'
+import { nameOfToken } from './token.ts'
 import { timelineOf } from './timeline.ts'
 
 /** The texts of a run that can be downloaded whole. */
@@ -111,8 +112,11 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
                 (token) =>
                   html`<tr id="row-${token.id}">
                     <td>
-                      <a class="name" href="${placeOf(visit, 'tokens', token.id)}"
-                        >${token.tags.length === 0 ? 'no tags' : short(token.tags.join(', '))}</a
+                      <a
+                        class="name"
+                        href="${placeOf(visit, 'tokens', token.id)}"
+                        ${token.status === 'WAITING' && html`data-act="a"`}
+                        >${nameOfToken(token)}</a
                       ><span class="id">${token.id}</span>
                     </td>
                     <td>
@@ -317,13 +321,13 @@ async function actionsOf(
   const cancel =
     mayCancel &&
     !isFinal(status) &&
-    html`<details class="sure">
+    html`<details class="sure" id="cancel" data-act="c">
       <summary>Cancel the run…</summary>
       ${button('cancel', 'Cancel it now')}
     </details>`
   const replay =
     mayReplay &&
-    html`<details class="sure">
+    html`<details class="sure" id="replay">
       <summary>Replay…</summary>
       ${button('replay', 'Start a new run with this payload')}
     </details>`
@@ -341,7 +345,7 @@ function payloadForm(
 ): Html | undefined {
   if (payloadJson.length > MOST_EDITED) return undefined
   const typed = wrong?.typed ?? (payloadJson === '' ? '' : plainJson(indentedText(payloadJson)))
-  return html`<details class="sure wide" ${wrong !== undefined && html`open`}>
+  return html`<details class="sure wide" id="trigger" ${wrong !== undefined && html`open`}>
     <summary>Run with another payload…</summary>
     <form method="post" action="${placeOf(visit, 'runs', id)}/trigger">
       ${formToken(visit)}

@@ -32,6 +32,7 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
       : table(
           ['Run', 'Status', 'Tags', 'Created', 'Took'],
           records.map((record) => rowOf(visit, record, now)),
+          'list',
         )
   return {
     title: 'Runs',
@@ -87,7 +88,8 @@ function rowOf(visit: Visit, record: RunRecord, now: number): Html {
   const { id, taskId, status, tags, createdAt } = record
   return html`<tr id="row-${id}">
     <td>
-      <a class="name" href="${placeOf(visit, 'runs', id)}">${short(taskId)}</a
+      <a class="name" href="${placeOf(visit, 'runs', id)}" ${!isFinal(status) && html`data-act="c"`}
+        >${short(taskId)}</a
       ><span class="id">${short(id)}</span>
     </td>
     <td>${badge(status)}</td>

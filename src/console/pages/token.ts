@@ -1,18 +1,31 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { answerForm as formOfQuestion } from '../../answer-page/controls.ts'
+import { shownData } from '../../answer-page/data.ts'
+import { Wording } from '../../answer-page/texts.ts'
 import type { AnswerError, SentField } from '../../answer-page/values.ts'
+import { plainValue } from '../../api/noted-value.ts'
 import type { Question } from '../../api/question.ts'
 import { answeredBy, questionOf } from '../../core/inside.ts'
 import { modelOf } from '../../http/answer-pages.ts'
 import { exactly, html, type Html } from '../../primitives/html.ts'
+import { isApprover } from '../../questions/approvers.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, runRecord } from '../records.ts'
 import { badge, block, facts, indentedText, indentedPlain, isoOf, moment, short } from '../values.ts'
-import { eventsOf, formToken, may, placeOf, type Visit } from '../visit.ts'
+import { eventsOf, formToken, may, personOf, placeOf, type Visit } from '../visit.ts'
 import { tagLinks } from './runs.ts'
 
 /** So many of the runs that wait for a token are shown. */
 const MOST_WAITING = 20
+/** So much of a message is a name. */
+const MOST_OF_A_NAME = 200
+
+/** What a token is called: by the first line of its message, else by its tags. */
+export function nameOfToken(record: TokenRecord): string {
+  const [line = ''] = (questionOf(record)?.message ?? '').trim().split(/[\r\n]/, 1)
+  if (line !== '') return short(line, MOST_OF_A_NAME)
+  return record.tags.length === 0 ? 'no tags' : short(record.tags.join(', '))
+}
 
 /** What was done here and did not settle the token: another answer came first, for an answer or a time-out, or it is no JSON. */
 export interface Answered {
@@ -30,18 +43,19 @@ export interface Answered {
 export async function tokenPage(visit: Visit, id: string, answered?: Answered): Promise<PageContent> {
   const { inside } = visit
   const { record, waiters = [] } = await storedToken(inside, id, MOST_WAITING)
-  const { status, tags, outputJson } = record
+  const { status, tags } = record
   const question = questionOf(record)
   // A token that no run made is asked for by a run that waits for it.
   const runId = record.runId ?? waiters[0]
-  const [mayComplete, run] = await Promise.all([
+  const [mayComplete, answer, run] = await Promise.all([
     may(visit, 'complete'),
+    answerPart(visit, record, answered),
     runId === undefined ? undefined : runRecord(inside, runId).catch(() => undefined),
   ])
-  const title = tags.length === 0 ? 'Token' : short(tags.join(', '))
+  const title = question?.message === undefined && tags.length === 0 ? 'Token' : nameOfToken(record)
   return {
     title: `${title} ${id}`,
-    section: 'tokens',
+    section: 'inbox',
     events: eventsOf(visit, runId),
     body: html`<div id="head" data-live>
         <div class="title">
@@ -53,21 +67,29 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
       ${answered !== undefined && toldOf(record, answered)}
       <div id="state" data-live>${status !== 'WAITING' && settledOf(record, answered)}</div>
       <div id="facts" data-live>${factsOf(visit, { record, run, waiters })}</div>
-      ${question !== undefined && askedOf(question)}
+      ${question !== undefined && askedOf(record, question)}
       <div class="columns">
         ${run !== undefined && html`<section>${contextOf(visit, run)}</section>`}
-        <section id="answer" data-live="${status}">
-          ${status === 'WAITING' && mayComplete && [answerForm(visit, record, answered), timeOutForm(visit, record)]}${
-            status === 'COMPLETED' &&
-            html`<h2>Answer</h2>
-              ${block(indentedPlain(outputJson), { label: 'answer' })}`
-          }
-        </section>
+        <section id="answer" data-live="${status}" data-act="a">${answer}</section>
       </div>
       <div id="elsewhere" data-live="${status}">
         ${status === 'WAITING' && mayComplete && fromElsewhere(visit, record)}
       </div>`,
   }
+}
+
+/** The answer, or a form for it, if the visitor may answer. */
+async function answerPart(
+  visit: Visit,
+  record: TokenRecord,
+  answered: Answered | undefined,
+): Promise<readonly Html[]> {
+  const { status, outputJson } = record
+  if (status === 'COMPLETED')
+    return [html`<h2>Answer</h2>`, block(indentedPlain(outputJson), { label: 'answer' })]
+  if (status !== 'WAITING' || !(await may(visit, 'complete'))) return []
+  const isAllowed = isApprover(questionOf(record) ?? {}, await personOf(visit))
+  return [...(isAllowed ? [answerForm(visit, record, answered)] : []), timeOutForm(visit, record)]
 }
 
 function factsOf(
@@ -99,7 +121,8 @@ function factsOf(
   ])
 }
 
-function answererOf(record: TokenRecord): string | undefined {
+/** The one who answered, and how. */
+export function answererOf(record: TokenRecord): string | undefined {
   const by = answeredBy(record)
   if (by === undefined) return undefined
   const { id, name = id, via } = by
@@ -127,11 +150,11 @@ function settledOf({ status, completedAt }: TokenRecord, answered: Answered | un
 }
 
 /** What a question asks, and of whom. */
-function askedOf({ message, data, approvers, onTimeoutText }: Question): Html {
+function askedOf(record: TokenRecord, { message, data, approvers, onTimeoutText }: Question): Html {
   return html`<section id="question">
     <h2>Question</h2>
-    ${message !== undefined && html`<p dir="auto">${message}</p>`}
-    ${data !== undefined && block(indentedPlain(JSON.stringify(data)), { label: 'data' })}
+    ${message !== undefined && message !== nameOfToken(record) && html`<p class="message" dir="auto">${message}</p>`}
+    ${data !== undefined && html`<div class="sheet about">${shownData(plainValue(data), new Wording())}</div>`}
     ${approvers !== undefined && html`<p class="soft">Who may answer: ${approvers.join(', ')}</p>`}
     ${onTimeoutText !== undefined && html`<p class="soft">Without an answer: ${onTimeoutText}</p>`}
   </section>`
@@ -178,8 +201,8 @@ function questionForm(
 }
 
 /** Only a storage that can do it has the button. */
-function timeOutForm(visit: Visit, { id }: TokenRecord): Html | undefined {
-  if (visit.inside.host.storage.timesOut !== true) return undefined
+function timeOutForm(visit: Visit, { id }: TokenRecord): Html {
+  if (visit.inside.host.storage.timesOut !== true) return html``
   return html`<div class="actions">
     <details class="sure">
       <summary>Time it out now…</summary>

@@ -5,6 +5,7 @@ import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, tokenRecords } from '../records.ts'
 import { badge, moment, short, table } from '../values.ts'
+import { nameOfToken } from './token.ts'
 import { eventsOf, filterOf, linkTo, placeOf, type Visit } from '../visit.ts'
 
 const STATUSES = ['WAITING', 'COMPLETED', 'TIMED_OUT', 'all'] as const
@@ -46,10 +47,11 @@ export async function tokensPage(visit: Visit): Promise<PageContent> {
       : table(
           ['Token', 'Status', 'Deadline', 'Created', 'By run'],
           records.map((record) => rowOf(visit, record, now)),
+          'list',
         )
   return {
     title: 'Tokens',
-    section: 'tokens',
+    section: 'inbox',
     events: eventsOf(visit),
     body: html`<h1>Tokens</h1>
       ${form}
@@ -62,11 +64,11 @@ export async function tokensPage(visit: Visit): Promise<PageContent> {
 }
 
 function rowOf(visit: Visit, record: TokenRecord, now: number): Html {
-  const { id, status, tags, createdAt, timeoutAt, runId } = record
+  const { id, status, createdAt, timeoutAt, runId } = record
   return html`<tr id="row-${id}">
     <td>
-      <a class="name" href="${placeOf(visit, 'tokens', id)}"
-        >${tags.length === 0 ? 'no tags' : short(tags.join(', '))}</a
+      <a class="name" href="${placeOf(visit, 'tokens', id)}" ${status === 'WAITING' && html`data-act="a"`}
+        >${nameOfToken(record)}</a
       ><span class="id">${short(id)}</span>
     </td>
     <td>${badge(status)}</td>
