@@ -2,18 +2,10 @@ import { requireJoining } from '../../api/token.ts'
 import type { QuestionOptions } from '../../api/question.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { isStandardSchema } from '../../questions/answer-schema.ts'
-import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
-import type {
-  Awaitable,
-  Inserted,
-  TokenInserted,
-  TokenRead,
-  TokenSettle,
-  TokenSettled,
-} from '../../contract/storage.ts'
-import { chain, isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
-import { parseDeadline, parseInstant } from '../../primitives/duration.ts'
-import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
+import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
+import type { Awaitable, Inserted, TokenRead, TokenSettle, TokenSettled } from '../../contract/storage.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { idOf, requireOptions, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { completedToken } from '../views/question.ts'
 import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/token.ts'
@@ -23,20 +15,17 @@ import type { Kernel } from '../kernel.ts'
 import { COUNTS } from './late-calls.ts'
 import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
-import type { Attempt, Settlement } from '../attempt/attempt.ts'
-import { assertOpen, fenceOf } from '../attempt/attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import { fenceOf } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/breath.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { Values } from '../../api/values.ts'
 import type { ResumeOffer } from '../slots/slots.ts'
-import type { ReadDeadline } from '../waits/sleep.ts'
-import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
 import type {
   CompletedToken,
   CompleteTokenOptions,
   LinkedToken,
   CreateTokenOptions,
-  Duration,
   ForTokenOptions,
   IdempotencyOptions,
   ListTokensParams,
@@ -46,13 +35,14 @@ import type {
   TokenReference,
   TokenSignal,
   TypedToken,
-  Unwrappable,
   WaitForOptions,
   EngineWaitNamespace,
   WaitPromise,
   WaitResult,
   WaitUntilOptions,
 } from '../../api/token.ts'
+import { askToken, beginWait, type NewToken, placeInRun, readTimeout } from './asked-wait.ts'
+import { sleepFor, sleepUntil } from './sleeps.ts'
 import { listTokens } from './token-list.ts'
 import { subscribeToTokens } from './token-subscription.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
@@ -61,9 +51,9 @@ import { TokenSchemas } from './question-schema.ts'
 import { passPlace } from '../waits/key.ts'
 import type { AskedWait } from '../../contract/question-keys.ts'
 import { Listener } from '../waits/listener.ts'
-import { type ReadSettlement, rejectedWait } from '../waits/waiter.ts'
+import type { ReadSettlement } from '../waits/waiter.ts'
 import { tokenNotFound } from '../../api/not-found.ts'
-import { GET_TOKEN, INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.ts'
+import { GET_TOKEN, INSERT_TOKEN, SETTLE_TOKEN } from '../host/storage-calls.ts'
 
 const DEFAULT_TIMEOUT_MS = 600_000
 const TOKEN_PREFIX = 'waitpoint_'
@@ -87,19 +77,6 @@ const CREATE_NAMES: OptionNames<CreateTokenOptions> = {
 }
 const COMPLETE_NAMES: OptionNames<CompleteTokenOptions> = { transaction: true, by: true }
 const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, name: true, signal: true }
-const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS }
-const UNTIL_NAMES: OptionNames<WaitUntilOptions> = {
-  ...FOR_TOKEN_NAMES,
-  date: true,
-  throwIfInThePast: true,
-}
-
-/** One call of a function that waits: its name, its options, and which there are. */
-interface WaitCall<Options extends ForTokenOptions = ForTokenOptions> {
-  readonly what: string
-  readonly options: Options
-  readonly names: Readonly<Record<string, unknown>>
-}
 
 /** The arguments of `completeToken`. */
 interface Completion {
@@ -150,13 +127,13 @@ export class EngineWait implements EngineWaitNamespace {
     const now = this.#kernel.host.now()
     const { timeoutAt, past } = readTimeout(timeout, now)
     const tags = readTags(options.tags)
-    const key = userKey(options, 'tokens', now) ?? this.#place(scope, tokenWait(options, tags))
+    const key = userKey(options, 'tokens', now) ?? placeInRun(this.#kernel, scope, tokenWait(options, tags))
     // A token that is found by its place in the run was not asked for by a key.
     const isKeyed = key?.expiresAt !== undefined
     if (isKeyed) passPlace('token')
     const token = { asks: 'token', kind: 'MANUAL', timeoutAt, timeout, tags, key, now, scope } as const
     if (asksSomething(options)) return this.#ask(token, { options, past, isKeyed })
-    const inserted = this.#asked(token, past)
+    const inserted = askToken(this.#kernel, token, past)
     return isPromise(inserted)
       ? this.#createdLater(scope, inserted, isKeyed)
       : this.#created(inserted, isKeyed)
@@ -165,7 +142,7 @@ export class EngineWait implements EngineWaitNamespace {
   /** Makes a question: a token that knows what it asks. */
   async #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Promise<LinkedToken> {
     const questionJson = await QUESTIONS.use((questions) => questions.questionJson(options, this.#values))
-    const inserted = this.#asked({ ...token, questionJson }, past)
+    const inserted = askToken(this.#kernel, { ...token, questionJson }, past)
     const created = await this.#createdLater(token.scope, Promise.resolve(inserted), isKeyed)
     // A token that a key has found keeps the schema it was made with.
     const isKept = created.isCached && this.#schemas.of(created) !== undefined
@@ -192,13 +169,14 @@ export class EngineWait implements EngineWaitNamespace {
     options: ForTokenOptions = {},
   ): WaitPromise<Output> {
     const schema = this.#schemas.of(token)
-    return this.#wait(
-      { what: 'wait.forToken', options, names: FOR_TOKEN_NAMES },
-      // The output is of the type that the caller names.
-      (schema === undefined ? this.#readToken : this.#reader(schema)) as ReadSettlement<
-        WaitResult<Output>,
-        Output
-      >,
+    // The output is of the type that the caller names.
+    const read = (schema === undefined ? this.#readToken : this.#reader(schema)) as ReadSettlement<
+      WaitResult<Output>,
+      Output
+    >
+    return beginWait(
+      this.#kernel,
+      { what: 'wait.forToken', options, names: FOR_TOKEN_NAMES, read },
       (scope) => this.#awaitedToken(scope, token, options),
     )
   }
@@ -220,7 +198,7 @@ export class EngineWait implements EngineWaitNamespace {
     // The end of an id tells tokens apart, and a run may wait for thousands.
     if (!isNamed) passPlace('forToken', id.slice(-12))
     const key = isNamed
-      ? this.#place(scope, { kind: 'forToken', name, content: undefined })
+      ? placeInRun(this.#kernel, scope, { kind: 'forToken', name, content: undefined })
       : hasKey(options)
         ? userKey(options, 'bindings', this.#kernel.host.now())
         : undefined
@@ -391,54 +369,11 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   for(options: WaitForOptions): Promise<void> {
-    return this.#sleep('for', { what: 'wait.for', options, names: FOR_NAMES }, () => options)
+    return sleepFor(this.#kernel, options)
   }
 
   until(options: WaitUntilOptions): Promise<void> {
-    return this.#sleep('until', { what: 'wait.until', options, names: UNTIL_NAMES }, () => {
-      const { date, throwIfInThePast = false } = options
-      requireFlag(throwIfInThePast, 'throwIfInThePast')
-      return { date, throwIfInThePast }
-    })
-  }
-
-  #sleep(
-    kind: 'for' | 'until',
-    call: WaitCall<WaitForOptions | WaitUntilOptions>,
-    time: () => WaitForOptions | { readonly date: Date; readonly throwIfInThePast: boolean },
-  ): Promise<void> {
-    return this.#wait(call, readSleep, (scope) => {
-      const now = this.#kernel.host.now()
-      const { timeoutAt, past } = sleepDeadline(time(), now)
-      const asked = { kind, name: call.options.name, content: undefined }
-      const key = userKey(call.options, 'sleeps', now) ?? this.#place(scope, asked)
-      if (key?.expiresAt !== undefined) passPlace(kind)
-      const token = { asks: kind, kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
-      const inserted = this.#asked(token, past)
-      return chain(inserted, ({ record }) => record.id)
-    })
-  }
-
-  #wait<Result, Output>(
-    { what, options, names }: WaitCall,
-    read: ReadSettlement<Result, Output>,
-    findToken: (scope: Attempt) => Awaitable<string>,
-  ): Unwrappable<Result, Output> {
-    let scope: Attempt
-    try {
-      scope = this.#kernel.requireRunning(what)
-      requireOptions(options, `the options of ${what}`, names)
-      requireSignal(options.signal, 'signal')
-    } catch (error) {
-      return rejectedWait(() => this.#kernel.refused(error))
-    }
-    const waiter = this.#kernel.waitpoints.waiter(scope, read)
-    return this.#kernel.waitpoints.wait(waiter, findToken, options.signal)
-  }
-
-  /** The key of a wait that was given none; nothing outside of a run. A wait that does not fit makes the run stand still. */
-  #place(scope: Attempt | undefined, wait: AskedWait): KeyRecord | undefined {
-    return scope === undefined ? undefined : this.#kernel.place(scope, wait)
+    return sleepUntil(this.#kernel, options)
   }
 
   /** The first call with a key binds it to its token; a later one waits for that token, and its other arguments do not count. */
@@ -476,93 +411,6 @@ export class EngineWait implements EngineWaitNamespace {
       return read
     })
   }
-
-  /** A key of the user's tells nothing of the answers that came before, nor of which run has asked what. */
-  #asked(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
-    const { asks, key, scope } = token
-    const told = key?.expiresAt === undefined ? undefined : this.#kernel.tell(scope, asks, key.value)
-    if (!isPromise(told)) return this.#insert(token, past)
-    return Promise.all([mayBeLeft(told), this.#insert(token, past)]).then(([, inserted]) => inserted)
-  }
-
-  /** With a deadline that is past only a token that was there before will do: `past` says so otherwise. */
-  #insert(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
-    if (past !== undefined) return this.#found(token, past)
-    const { host } = this.#kernel
-    const { kind, timeoutAt, tags, key, scope, now, questionJson } = token
-    const slot = scope?.whenExecuting()
-    if (slot !== undefined) return this.#insertAfter(slot, token)
-    const { id, createdAt } = host.made(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
-    const runId = scope?.id
-    const plain: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt }
-    const record = questionJson === undefined ? plain : { ...plain, questionJson }
-    const request = { record, fence: fenceOf(scope), now, by: host.owner }
-    const inserted = this.#kernel.written(scope, INSERT_TOKEN, request)
-    return isPromise(inserted) ? this.#insertedLater(inserted, record) : this.#inserted(inserted, record)
-  }
-
-  #found(token: NewToken, past: RangeError): Awaitable<Inserted<TokenRecord>> {
-    return chain(this.#holder(token), (record) => {
-      if (record === undefined) throw past
-      return { record, isCached: true }
-    })
-  }
-
-  /** Apart from `#insert`, which would pay for what this captures. */
-  #insertedLater(inserted: Promise<TokenInserted>, record: TokenRecord): Promise<TokenInserted> {
-    return inserted.then((answer) => this.#inserted(answer, record))
-  }
-
-  #inserted(inserted: TokenInserted, record: TokenRecord): TokenInserted {
-    const { publisher, ticker } = this.#kernel
-    if (!inserted.isCached) {
-      if (record.timeoutAt !== undefined) ticker.dueAt(record.timeoutAt, 'token', record.id)
-      publisher.token(record)
-    }
-    if (inserted.settledNow === true) publisher.token(inserted.record)
-    return inserted
-  }
-
-  /** Once its run has its slot: a token is as old as its record, and its time begins then. */
-  async #insertAfter(
-    slot: Promise<unknown>,
-    token: NewToken,
-    past?: RangeError,
-  ): Promise<Inserted<TokenRecord>> {
-    await slot
-    assertOpen(token.scope)
-    const now = this.#kernel.host.now()
-    const { timeout } = token
-    const timeoutAt = timeout === undefined ? token.timeoutAt : readTimeout(timeout, now).timeoutAt
-    return this.#insert({ ...token, timeoutAt, now }, past)
-  }
-
-  /** The token that holds the key, if its key has not expired. */
-  #holder({ kind, key, now }: NewToken): Awaitable<TokenRecord | undefined> {
-    if (key === undefined) return undefined
-    const { publisher } = this.#kernel
-    const listed = this.#kernel.asked(LIST_TOKENS, { filter: { kind, key }, page: { limit: 1 }, now })
-    return chain(listed, ({ records: [newest], settled }) => {
-      for (const record of settled) publisher.token(record)
-      return now < (newest?.key?.expiresAt ?? Number.POSITIVE_INFINITY) ? newest : undefined
-    })
-  }
-}
-
-/** The fields of a token that does not exist yet. */
-interface NewToken {
-  /** The kind of wait. */
-  readonly asks: string
-  readonly kind: TokenKind
-  readonly timeoutAt: number
-  /** As the user gave it, for a deadline that counts from the creation. */
-  readonly timeout?: CreateTokenOptions['timeout']
-  readonly tags: readonly string[]
-  readonly key: KeyRecord | undefined
-  readonly questionJson?: string
-  readonly now: number
-  /** The attempt that creates it. */
-  readonly scope: Attempt | undefined
 }
 
 function asksSomething(options: CreateTokenOptions): boolean {
@@ -572,12 +420,6 @@ function asksSomething(options: CreateTokenOptions): boolean {
 
 function isQuestion(completed: CompletedToken | UncheckedAnswer): completed is UncheckedAnswer {
   return 'record' in completed
-}
-
-const SLEPT = { result: undefined, output: undefined }
-
-function readSleep(): Settlement<undefined, undefined> {
-  return SLEPT
 }
 
 /** A token tells itself from others by its tags and by a time-out that is written as a text. Instants are left out: the next execution computes others. */
@@ -593,17 +435,6 @@ function madeAt({ record: { id, createdAt } }: Inserted<TokenRecord>, since: num
 
 function hasKey({ idempotencyKey, idempotencyKeyTTL }: IdempotencyOptions): boolean {
   return idempotencyKey !== undefined || idempotencyKeyTTL !== undefined
-}
-
-/** A deadline that can be read; `past` when it must not be that of a new token. */
-function readTimeout(timeout: Duration | Date, now: number): ReadDeadline {
-  const name = 'timeout'
-  try {
-    return { timeoutAt: parseDeadline(timeout, { now, name }) }
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    return { timeoutAt: parseInstant(timeout, { now, name }), past: error }
-  }
 }
 
 /**
