@@ -36,6 +36,7 @@ export type {
   JsonSchema,
   Question,
   QuestionOptions,
+  Withdrawal,
 } from './api/question.ts'
 export type { EngineErrorEvent, EngineEvents } from './core/changes/events.ts'
 export type { EngineOptions } from './api/engine-options.ts'
@@ -174,6 +175,7 @@ export type {
   WaitPromise,
   WaitResult,
   WaitUntilOptions,
+  WithdrawTokenOptions,
 } from './api/token.ts'
 export type { TransactionOptions } from './api/token.ts'
 export { memoryStorage } from './storage/memory/memory.ts'

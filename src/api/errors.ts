@@ -1,5 +1,5 @@
 import type { RunStatus } from '../contract/records.ts'
-import type { AnswerIssue } from './question.ts'
+import type { AnswerIssue, Withdrawal } from './question.ts'
 
 /** The stable codes of everything that can go wrong. A code never changes its meaning. */
 export type ErrorCode =
@@ -76,9 +76,14 @@ export class WaitpointError extends Error {
   }
 }
 
-/** A token passed its deadline before it was completed: the only way a wait can fail (docs/waitpoints.md, docs/errors.md). */
+/**
+ * A token passed its deadline before it was completed, or was withdrawn: the only way a wait can fail (docs/waitpoints.md,
+ * docs/errors.md).
+ */
 export class WaitpointTimeoutError extends WaitpointError {
   override name: string = 'WaitpointTimeoutError'
+  /** Absent: nothing came in time. */
+  declare readonly withdrawn?: Withdrawal
 
   constructor(message: string) {
     super('ERR_TOKEN_TIMED_OUT', message)

@@ -12,6 +12,7 @@ import type {
   TypedToken,
   WaitPromise,
   WaitResult,
+  WithdrawTokenOptions,
 } from './token.ts'
 
 /** What `question()` is told (docs/ask-a-person.md). */
@@ -80,6 +81,12 @@ export interface DefinedQuestion<Data, Answer> {
   wait(token: TokenReference, options?: ForTokenOptions): WaitPromise<Answer>
   /** Answers it; rejects as `wait.completeToken` does. */
   answer(token: TokenReference, output: unknown, options?: CompleteTokenOptions): Promise<CompletedToken>
+  /** Ends the wait without an answer, as `wait.withdrawToken` does. */
+  withdraw(token: TokenReference, options?: WithdrawTokenOptions): Promise<CompletedToken>
+  /** Moves the deadline, as `wait.extendToken` does. */
+  extend(token: TokenReference, timeout: Duration | Date): Promise<CompletedToken>
+  /** Has others answer, as `wait.reassignToken` does. */
+  reassign(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken>
   /** Those that wait for an answer, newest first. */
   pending(): CursorPagePromise<Token>
 }

@@ -95,6 +95,11 @@ export interface AnsweredBy {
   readonly via: string
 }
 
+/** Who withdrew a token, and why. */
+export interface Withdrawal extends AnsweredBy {
+  readonly reason?: string
+}
+
 /** What is wrong with an answer, and where. */
 export interface AnswerIssue {
   /** The members and places that lead there, such as `['items', 0, 'name']`; empty for the answer itself. */

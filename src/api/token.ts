@@ -4,7 +4,7 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import type { WaitpointTimeoutError } from './errors.ts'
 import type { Storage } from '../contract/storage.ts'
 import { WaitpointError } from './errors.ts'
-import type { AnsweredBy, Answerer, Person, Question, QuestionOptions } from './question.ts'
+import type { AnsweredBy, Answerer, Person, Question, QuestionOptions, Withdrawal } from './question.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { TagFilter } from './tag-filter.ts'
 
@@ -121,6 +121,8 @@ export interface Token {
   readonly question?: Question
   /** Who answered it, if that is known. */
   readonly answeredBy?: AnsweredBy
+  /** Of a token that is `TIMED_OUT` because it was withdrawn. */
+  readonly withdrawn?: Withdrawal
 }
 
 /** A token as `wait.retrieveToken` shows it: with its output, or with the error of its time-out. */
@@ -147,12 +149,15 @@ export interface TokenSignal<Output = unknown> extends AbortSignal {
   readonly reason: TokenAbort<Output> | undefined
 }
 
-/** The answer to a completion: `success` says whether *this* call settled the token; `status` is what it is now. */
+/**
+ * The answer to a completion, or to another change: `success` says whether *this* call settled or changed the token; `status` is what
+ * it is now.
+ */
 export interface CompletedToken {
   readonly success: boolean
   readonly status: TokenStatus
-  /** Who settled it, if that is known: the winner, for the loser of a race. */
-  readonly by?: AnsweredBy
+  /** Who settled it, if that is known: the winner, for the loser of a race. With a `reason`, if it was withdrawn. */
+  readonly by?: Withdrawal
 }
 
 /** Filters of `wait.listTokens` (docs/waitpoints.md). */
@@ -418,6 +423,26 @@ export interface LinkingWaitNamespace extends WaitNamespace {
 /** Tokens and waits, as an engine in this process has them. */
 export interface EngineWaitNamespace extends LinkingWaitNamespace {
   /**
+   * Ends the wait for a token without an answer, if it is not settled: it is `TIMED_OUT` now, and says who withdrew it and why
+   * (docs/ask-a-person.md#change-your-mind). Rejects with `ERR_TOKEN_NOT_FOUND`, and with a TypeError on a storage that cannot do it.
+   *
+   * @example
+   * ```ts
+   * await engine.wait.withdrawToken(token, { reason: 'The order was canceled.', by: { id: 'ann' } })
+   * ```
+   */
+  withdrawToken(token: TokenReference, options?: WithdrawTokenOptions): Promise<CompletedToken>
+  /**
+   * Gives a token that waits another deadline, later or earlier: a duration from now, a `Date`, or an ISO 8601 string. Rejects with
+   * `ERR_TOKEN_NOT_FOUND`, and with a RangeError for a deadline that cannot be read or is past.
+   */
+  extendToken(token: TokenReference, timeout: Duration | Date): Promise<CompletedToken>
+  /**
+   * Gives a token that waits other approvers: from then on an answer needs a `by` that is one of these. Rejects with
+   * `ERR_TOKEN_NOT_FOUND`, and with a TypeError or RangeError for approvers that `createToken` would not take.
+   */
+  reassignToken(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken>
+  /**
    * How many tokens there are of each status. Of each status up to 10,000 tokens are looked at (`atMost`): a count is exact
    * unless it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/options.md.
    *
@@ -468,6 +493,22 @@ export interface TransactionOptions {
 export interface CompleteTokenOptions extends TransactionOptions {
   /**
    * Who answers: stored with the token, if this completion wins.
+   *
+   * @default not known
+   */
+  readonly by?: Answerer
+}
+
+/** Options of `wait.withdrawToken` (docs/ask-a-person.md#change-your-mind). */
+export interface WithdrawTokenOptions {
+  /**
+   * Why, for people: at most 1,000 characters.
+   *
+   * @default none
+   */
+  readonly reason?: string
+  /**
+   * Who withdraws it.
    *
    * @default not known
    */

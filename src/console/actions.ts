@@ -5,15 +5,18 @@ import { questionOf, UnknownAnswerer } from '../core/inside.ts'
 import { modelOf } from '../http/answer-pages.ts'
 import { storedToken } from './records.ts'
 import type { QueueHandle } from '../api/queue.ts'
+import type { CompletedToken, EngineWaitNamespace } from '../api/token.ts'
 import { MOST_QUEUE_LIMIT } from '../contract/queue-limits.ts'
 import { boundJson } from '../http/requests/bounded-parts.ts'
+import { refusingWrongInput } from '../http/requests/wrong-input.ts'
+import { Refusal } from '../http/refusal.ts'
 import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
 import { readForm, requireFormToken } from './form.ts'
 import { queuesPage } from './pages/queues.ts'
 import { runPage } from './pages/run.ts'
-import { type Answered, tokenPage } from './pages/token.ts'
+import { type Answered, type TokenChangeName, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
 import { short } from './values.ts'
 import { filterOf, linkTo, may, personOf, placeOf, type Visit } from './visit.ts'
@@ -97,15 +100,44 @@ async function answerQuestion(
   }
 }
 
-/** Makes a token time out now. One that was settled meanwhile stays as it is, and its page tells how. */
-export async function timeOut(visit: Visit, id: string): Promise<Acted> {
-  await enter(visit, 'complete')
-  if (visit.inside.host.storage.timesOut !== true)
-    throw new Refused(409, 'This storage cannot make a token time out before its deadline.')
-  const timedOut = await visit.inside.runs.timeOut(id)
-  return timedOut
-    ? { location: placeOf(visit, 'tokens', id) }
-    : answered(visit, id, { kind: 'lost time-out', typed: '' })
+/** Withdraws, extends or reassigns a token that waits. One that was settled meanwhile stays as it is, and its page tells how. */
+export async function changeAsked(visit: Visit, id: string, change: TokenChangeName): Promise<Acted> {
+  const form = await enter(visit, 'complete')
+  if (change === 'withdraw' && visit.inside.host.storage.timesOut !== true)
+    throw new Refused(409, 'This storage cannot end a wait before its deadline.')
+  try {
+    const { success } = await refusingWrongInput(() => TOKEN_CHANGES[change](visit.engine.wait, id, form))
+    return success
+      ? { location: placeOf(visit, 'tokens', id) }
+      : await answered(visit, id, { kind: 'late change' })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return answered(visit, id, { kind: 'wrong change', problem: error.message })
+  }
+}
+
+const TOKEN_CHANGES: Readonly<
+  Record<
+    TokenChangeName,
+    (wait: EngineWaitNamespace, id: string, form: URLSearchParams) => Promise<CompletedToken>
+  >
+> = {
+  withdraw(wait, id, form) {
+    const reason = textOf(form, 'reason')
+    return wait.withdrawToken(id, { by: BY_CONSOLE, ...(reason !== '' && { reason }) })
+  },
+  extend: (wait, id, form) => wait.extendToken(id, textOf(form, 'timeout')),
+  reassign(wait, id, form) {
+    const approvers = textOf(form, 'approvers').split(/\s*[\n,]\s*/)
+    return wait.reassignToken(
+      id,
+      approvers.filter((each) => each !== ''),
+    )
+  },
+}
+
+function textOf(form: URLSearchParams, name: string): string {
+  return form.get(name)?.trim() ?? ''
 }
 
 /** Pauses or resumes a queue, or changes its limit. */
@@ -148,7 +180,7 @@ async function changed(queue: QueueHandle, form: URLSearchParams): Promise<strin
 }
 
 async function answered(visit: Visit, id: string, answer: Answered): Promise<Acted> {
-  const status = answer.kind === 'wrong' ? 422 : 409
+  const status = answer.kind.startsWith('wrong') ? 422 : 409
   return { status, page: await tokenPage(visit, id, answer) }
 }
 

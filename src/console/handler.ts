@@ -10,10 +10,10 @@ import {
   type Acted,
   answerInbox,
   cancelRun,
+  changeAsked,
   setQueue,
   completeToken,
   replayRun,
-  timeOut,
   triggerLikeRun,
 } from './actions.ts'
 import { ChangeEvents, shownBy } from './events.ts'
@@ -300,8 +300,12 @@ class Pages {
         return answerInbox(visit, id)
       case 'tokens/complete':
         return completeToken(visit, id)
-      case 'tokens/time-out':
-        return timeOut(visit, id)
+      case 'tokens/withdraw':
+        return changeAsked(visit, id, 'withdraw')
+      case 'tokens/extend':
+        return changeAsked(visit, id, 'extend')
+      case 'tokens/reassign':
+        return changeAsked(visit, id, 'reassign')
       case 'queues':
         return setQueue(visit)
       default:

@@ -616,7 +616,7 @@ export interface StorageExtras {
    */
   readonly due?: (limit: number) => Awaitable<readonly NextDue[]>
   /**
-   * Whether a settle may end a wait before its deadline (`isTimeOut`). Such a settle wins as a completion would; it makes
+   * Whether a settle may end a wait before its deadline (`isTimeOut`): a token is withdrawn. Such a settle wins as a completion would; it makes
    * `now` the deadline, and the token `TIMED_OUT` at it. Default: false. Law: `tokens.settle/times-out-early`.
    */
   readonly timesOut?: boolean

@@ -3,11 +3,19 @@ import { TRIALS } from './execution/claimer.ts'
 import { explainRun } from './reading/explanation.ts'
 import { timeline } from './reading/timeline.ts'
 import { signAccessToken } from './namespaces/access-token.ts'
+import { TokenChanger } from './namespaces/change-token.ts'
 import { continueRun } from './namespaces/continue-run.ts'
 import { COUNT_RUNS, countRuns, countTokens } from './namespaces/counts.ts'
 import { listedRuns, listedTokens } from './namespaces/list-pages.ts'
 import { listQueues, retrieveQueue, changeQueue } from './namespaces/queues.ts'
-import { answeredJson, checkAnswer, outputBy, questionJson, readPerson } from './namespaces/questions.ts'
+import {
+  answeredJson,
+  checkAnswer,
+  outputBy,
+  questionJson,
+  readApprovers,
+  readPerson,
+} from './namespaces/questions.ts'
 import { QUEUES } from './namespaces/queue-handle.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
 import { rescheduleRun } from './namespaces/reschedule.ts'
@@ -25,6 +33,7 @@ import {
   RESCHEDULE,
   TAGS,
   TIMELINE,
+  TOKEN_CHANGES,
 } from './namespaces/late-calls.ts'
 import { ScheduleBook } from './schedules/schedule-book.ts'
 import { SCHEDULE_BOOK } from './schedules/schedules.ts'
@@ -42,7 +51,8 @@ export function loadAll(): void {
   RELEASE.provide({ continueRun })
   COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })
   LISTS.provide({ listedRuns, listedTokens })
-  QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson, readPerson })
+  QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson, readApprovers, readPerson })
+  TOKEN_CHANGES.provide({ TokenChanger })
   QUEUES.provide({ listQueues, retrieveQueue, changeQueue })
   REPLAY.provide({ storeReplay, storeRun })
   RESCHEDULE.provide({ rescheduleRun })

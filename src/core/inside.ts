@@ -38,7 +38,6 @@ import { COUNTS } from './namespaces/late-calls.ts'
 import { newRun } from './namespaces/new-run.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
 import { type AddedTags, tagRun } from './namespaces/tag-run.ts'
-import { timeOutToken } from './namespaces/time-out-token.ts'
 import { TriggeredRun } from './namespaces/triggered-run.ts'
 import { type EngineObserver, observedBy, type SeenAttempt } from './observed.ts'
 import { followStreams } from './reading/followed-streams.ts'
@@ -52,7 +51,7 @@ import { PlaceMismatchError } from './waits/key.ts'
 
 export { outsideRuns } from './attempt/attempt.ts'
 export { passFor } from './engine.ts'
-export { answeredBy, completedToken, questionOf } from './views/question.ts'
+export { answeredBy, completedToken, questionOf, withdrawalOf } from './views/question.ts'
 export { UnknownAnswerer } from './views/unknown-answerer.ts'
 export type { EngineObserver, SeenAttempt, SeenReader, SeenWait } from './observed.ts'
 
@@ -152,8 +151,6 @@ export interface InsideRuns {
   ): Promise<Inserted<RunRecord>>
   /** Stores a run with the payload of another one, or with its own, for an engine that knows its task. */
   replay(runId: string, like?: { readonly payload: unknown }): Promise<RunRecord>
-  /** Makes a token time out now; false if it was settled before. */
-  timeOut(tokenId: string): Promise<boolean>
   /**
    * Leaves the attempt of a parked run, which is told nothing any more, as if its process were gone; answers its record.
    * `undefined`: the run is not parked here.
@@ -242,7 +239,6 @@ function runsOf(kernel: Kernel): InsideRuns {
       const payload = like && { payloadJson: toJson(like.payload, 'the payload of run', runId) }
       return (await storeReplay(kernel, { ...original, ...payload })).record
     },
-    timeOut: (tokenId) => timeOutToken(kernel, tokenId),
     abandon: (runId) => abandon(kernel, runId),
     claim: () => kernel.claimer.poke(),
     handle: (inserted) => new TriggeredRun(kernel, inserted),

@@ -1,12 +1,15 @@
 /** A method, and a path as the router reads it: `:id` is a part of it, `:key{.+}` one that may have slashes. */
 export type Address = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 
-/* The addresses that the client asks too. Those of all other routes stand in their routes. */
+/* The addresses that the client asks too, or the command line. Those of all other routes stand in their routes. */
 
 export const CREATE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens'
 export const LIST_TOKENS_ADDRESS = 'GET /api/v1/waitpoints/tokens'
 export const RETRIEVE_TOKEN_ADDRESS = 'GET /api/v1/waitpoints/tokens/:id'
 export const COMPLETE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/complete'
+export const WITHDRAW_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/withdraw'
+export const EXTEND_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/extend'
+export const REASSIGN_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/reassign'
 export const TRIGGER_TASK_ADDRESS = 'POST /api/v1/tasks/:id/trigger'
 export const RETRIEVE_RUN_ADDRESS = 'GET /api/v3/runs/:id'
 export const LIST_RUNS_ADDRESS = 'GET /api/v1/runs'

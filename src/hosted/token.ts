@@ -2,7 +2,7 @@ import type { Token } from '../api/token.ts'
 import type { MembersOf } from './members.ts'
 
 /** The members of a token that only some have. */
-export const TOKEN_MEMBERS: MembersOf<Omit<Token, 'question' | 'answeredBy'>> = {
+export const TOKEN_MEMBERS: MembersOf<Omit<Token, 'question' | 'answeredBy' | 'withdrawn'>> = {
   completedAt: 'date',
   idempotencyKey: 'text',
   idempotencyKeyExpiresAt: 'date',

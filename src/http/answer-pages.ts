@@ -143,9 +143,13 @@ export function modelOf({ question = {} }: { readonly question?: Question }): Fo
 }
 
 function outcomeOf(token: RetrievedToken<unknown>, reader: Reader): AnswerOutcome {
-  const { status, output, answeredBy, completedAt, timeoutAt } = token
-  if (status === 'TIMED_OUT')
-    return { kind: 'timed-out', reader: reader === 'won' ? 'looks' : reader, at: timeoutAt.getTime() }
+  const { status, output, answeredBy, completedAt, timeoutAt, withdrawn } = token
+  if (status === 'TIMED_OUT') {
+    const ended = { reader: reader === 'won' ? 'looks' : reader, at: timeoutAt.getTime() } as const
+    if (withdrawn === undefined) return { kind: 'timed-out', ...ended }
+    const { reason, ...by } = withdrawn
+    return { kind: 'withdrawn', ...ended, by, ...(reason !== undefined && { reason }) }
+  }
   return {
     kind: 'answered',
     reader,

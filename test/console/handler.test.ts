@@ -960,13 +960,13 @@ describe('the page of a token', () => {
     expect(text).toContain('&quot;yes&quot;')
   })
 
-  it('names the runs that wait for it, and makes it time out now', async () => {
+  it('names the runs that wait for it, and withdraws it', async () => {
     await using t = await opened()
     const { run, token } = await waiting(t)
     const visitor = await Visitor.loggedIn(t.engine)
     const { text } = await visitor.get(`/tokens/${token}`)
     expect(text.slice(text.indexOf('Runs that wait for it'))).toContain(`href="/runs/${run}"`)
-    const { status, headers } = await visitor.post(`/tokens/${token}/time-out`)
+    const { status, headers } = await visitor.post(`/tokens/${token}/withdraw`, { reason: 'Too <late>.' })
     expect([status, headers.get('location')]).toEqual([303, `/tokens/${token}`])
     expect(await t.engine.wait.retrieveToken(token)).toMatchObject({
       status: 'TIMED_OUT',
@@ -975,27 +975,39 @@ describe('the page of a token', () => {
     })
     await t.clock.settle()
     expect((await t.engine.runs.retrieve(run)).isWaiting).toBe(false)
-    const late = await visitor.post(`/tokens/${token}/time-out`)
+    const late = await visitor.post(`/tokens/${token}/withdraw`)
     expect(late.status).toBe(409)
-    expect(late.text).toContain('Your time-out came too late and changed nothing: the token timed out')
+    expect(late.text).toContain('Your change came too late and changed nothing: the token was withdrawn')
+    expect(late.text).toContain('Too &lt;late&gt;.')
   })
 
-  it('makes a question time out now', async () => {
+  it('withdraws, extends and reassigns a question', async () => {
     await using t = await opened()
-    const token = await t.engine.wait.createToken({ message: 'Refund?' })
+    const token = await t.engine.wait.createToken({ message: 'Refund?', timeout: '1h', approvers: ['bob'] })
     const visitor = await Visitor.loggedIn(t.engine)
+    const post = async (change: string, form: Readonly<Record<string, string>>): Promise<number> =>
+      (await visitor.post(`/tokens/${token.id}/${change}`, form)).status
     await visitor.get(`/tokens/${token.id}`)
-    expect((await visitor.post(`/tokens/${token.id}/time-out`)).status).toBe(303)
-    expect((await t.engine.wait.retrieveToken(token)).status).toBe('TIMED_OUT')
+    expect(await post('extend', { timeout: '2d' })).toBe(303)
+    expect(await post('extend', { timeout: 'soon' })).toBe(422)
+    expect(await post('reassign', { approvers: 'ann, role:lead,' })).toBe(303)
+    expect(await post('reassign', { approvers: ' ' })).toBe(422)
+    expect(await t.engine.wait.retrieveToken(token)).toMatchObject({
+      timeoutAt: new Date(t.clock.now() + 2 * 86_400_000),
+      question: { approvers: ['ann', 'role:lead'] },
+    })
+    expect((await visitor.get(`/tokens/${token.id}`)).text).toContain('Who may answer: ann, role:lead')
+    expect(await post('withdraw', {})).toBe(303)
+    expect((await t.engine.wait.retrieveToken(token)).withdrawn).toEqual({ via: 'console' })
   })
 
-  it('offers no time-out on a storage that cannot do it', async () => {
+  it('offers no withdrawal on a storage that cannot do it', async () => {
     const { timesOut: _, ...storage } = memoryStorage()
     await using t = await createTestEngine({ tasks: [], storage, secretKey: KEY })
     const { id } = await t.engine.wait.createToken()
     const visitor = await Visitor.loggedIn(t.engine)
-    expect((await visitor.get(`/tokens/${id}`)).text).not.toContain('Time it out now')
-    expect((await visitor.post(`/tokens/${id}/time-out`)).status).toBe(409)
+    expect((await visitor.get(`/tokens/${id}`)).text).not.toContain('end the wait without an answer')
+    expect((await visitor.post(`/tokens/${id}/withdraw`)).status).toBe(409)
     expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
   })
 

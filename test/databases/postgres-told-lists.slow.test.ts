@@ -4,8 +4,6 @@ import { createHandler } from 'waitpoint/http'
 import { postgresStorage } from 'waitpoint/postgres'
 import { testClock, type TestClock } from 'waitpoint/testing'
 import type { Hint } from '../../src/contract/storage.ts'
-import { kernelOf } from '../../src/core/engine.ts'
-import { timeOutToken } from '../../src/core/namespaces/time-out-token.ts'
 import { KEY, Visitor } from '../console/visitor.ts'
 import { Subscriber } from '../http/shape-subscriber.ts'
 import { turn } from '../support/turn.ts'
@@ -176,7 +174,7 @@ const ROWS: readonly Row[] = [
     on: [tokenList, consolePage],
     given: async ({ looker }) => (await looker.wait.createToken(TOKEN)).id,
     change: async ({ worker }, id) => {
-      await timeOutToken(kernelOf(worker), id)
+      await worker.wait.withdrawToken(id)
       return lacks(id)
     },
   },

@@ -84,6 +84,9 @@ const REQUESTS: Readonly<Record<string, Partial<Pick<RouteRow, 'path' | 'body' |
   listTokens: { path: '/api/v1/waitpoints/tokens?page[size]=2' },
   completeToken: { body: { output: 1 }, changes: true },
   completeTokenByUrl: { body: 1, changes: true },
+  withdrawToken: { body: { reason: 'late' }, changes: true },
+  extendToken: { body: { timeout: '9d' }, changes: true },
+  reassignToken: { body: { approvers: ['ann'] }, changes: true },
   answerQuestion: { body: 'form=1&answer=1', type: 'application/x-www-form-urlencoded' },
   triggerTask: {
     body: { payload: '{"json":1}', options: { payloadType: 'application/super+json', tags: ['new'] } },

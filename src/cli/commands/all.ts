@@ -13,6 +13,7 @@ import { listRuns } from './runs/list.ts'
 import { replayRunByHand } from './runs/replay.ts'
 import { triggerRun } from './runs/trigger.ts'
 import { watchRun } from './runs/watch.ts'
+import { TOKEN_CHANGE_COMMANDS } from './tokens/change.ts'
 import { completeTokenByHand } from './tokens/complete.ts'
 import { getToken } from './tokens/get.ts'
 import { listTokensByHand } from './tokens/list.ts'
@@ -33,6 +34,7 @@ export const COMMANDS: readonly CliCommand[] = [
   listTokensByHand,
   getToken,
   completeTokenByHand,
+  ...TOKEN_CHANGE_COMMANDS,
   listQueuesByHand,
   ...QUEUE_COMMANDS,
   doctor,

@@ -19,6 +19,7 @@ import { lookingStorage, readOnlyStorage } from './looking-storage.ts'
 import { queuesOutside } from './outside-queues.ts'
 import { seeFile } from './seen-file.ts'
 import { nameOfPlace, type RunsPlace, type StoragePlace } from './place.ts'
+import { remoteTokenChanges, type TokenChanges } from './token-changes.ts'
 
 /** A queue, with what an app behind HTTP can do too. */
 export type ReachedQueue = Omit<QueueHandle, 'setRate' | 'resetRate'>
@@ -28,6 +29,7 @@ export interface Reached {
   readonly name: string
   readonly runs: RunsNamespace & { explain(run: RunReference): Promise<RunExplanation> }
   readonly wait: WaitNamespace
+  readonly tokens: TokenChanges
   queue(name: string): ReachedQueue
   queues(): Promise<readonly RetrievedQueue[]>
   /** The engine that looks into a storage; none for an app behind HTTP. */
@@ -52,6 +54,7 @@ export async function reaching<Result>(
     name: nameOfPlace(place),
     runs,
     wait,
+    tokens: wait,
     queue: (name) => engine.queue(name),
     queues: () => queuesOutside(engine),
     engine,
@@ -59,8 +62,8 @@ export async function reaching<Result>(
 }
 
 function reachApp({ url, key }: RunsPlace & { readonly kind: 'http' }, { signal }: Terminal): Reached {
-  const client = createClient({ baseUrl: url, accessToken: key, signal, retry: { maxAttempts: 2 } })
-  return { ...client, name: url }
+  const options = { baseUrl: url, accessToken: key, signal, retry: { maxAttempts: 2 } }
+  return { ...createClient(options), tokens: remoteTokenChanges(options), name: url }
 }
 
 /**

@@ -6,7 +6,7 @@ import { Wording } from '../../answer-page/texts.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import type { Person, Question } from '../../api/question.ts'
 import { fromJson } from '../../api/serialize.ts'
-import { questionOf } from '../../core/inside.ts'
+import { questionOf, withdrawalOf } from '../../core/inside.ts'
 import { modelOf } from '../../http/answer-pages.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import { isApprover } from '../../questions/approvers.ts'
@@ -241,6 +241,7 @@ function settledRow(visit: Visit, record: TokenRecord): Html {
     question === undefined || outputJson === undefined || outputJson.length > MOST_OF_A_SCHEMA
       ? undefined
       : shortAnswer(modelOf({ question }), plainValue(fromJson(outputJson)), WORDING)
+  const said = withdrawalOf(record) === undefined ? answer : 'withdrawn'
   const by = answererOf(record)
   return html`<li id="done-${id}" data-of="ask-${id}">
     <p class="line">
@@ -248,7 +249,7 @@ function settledRow(visit: Visit, record: TokenRecord): Html {
       <span class="soft">${moment(completedAt ?? timeoutAt, visit.now)}</span>
     </p>
     <p>
-      ${badge(status)}${answer !== undefined && html` <b dir="auto">${short(answer)}</b>`}${
+      ${badge(status)}${said !== undefined && html` <b dir="auto">${short(said)}</b>`}${
         by !== undefined && html` <span class="soft">${by}</span>`
       }
     </p>

@@ -5,7 +5,7 @@ import { Wording } from '../../answer-page/texts.ts'
 import type { AnswerError, SentField } from '../../answer-page/values.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import type { Question } from '../../api/question.ts'
-import { answeredBy, questionOf } from '../../core/inside.ts'
+import { answeredBy, questionOf, withdrawalOf } from '../../core/inside.ts'
 import { modelOf } from '../../http/answer-pages.ts'
 import { exactly, html, type Html } from '../../primitives/html.ts'
 import { isApprover } from '../../questions/approvers.ts'
@@ -27,9 +27,12 @@ export function nameOfToken(record: TokenRecord): string {
   return record.tags.length === 0 ? 'no tags' : short(record.tags.join(', '))
 }
 
-/** What was done here and did not settle the token: another answer came first, for an answer or a time-out, or it is no JSON. */
+/** What a person may change of a token that waits. */
+export type TokenChangeName = 'withdraw' | 'extend' | 'reassign'
+
+/** What was done here in vain: the token was settled before an answer or a change, or one of them cannot be used. */
 export interface Answered {
-  readonly kind: 'lost' | 'lost time-out' | 'wrong'
+  readonly kind: 'lost' | 'late change' | 'wrong' | 'wrong change'
   /** What is wrong with it. */
   readonly problem?: string
   /** The text as it was typed. */
@@ -67,7 +70,7 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
       ${answered !== undefined && toldOf(record, answered)}
       <div id="state" data-live>${status !== 'WAITING' && settledOf(record, answered)}</div>
       <div id="facts" data-live>${factsOf(visit, { record, run, waiters })}</div>
-      ${question !== undefined && askedOf(record, question)}
+      <div id="asked" data-live>${question !== undefined && askedOf(record, question)}</div>
       <div class="columns">
         ${run !== undefined && html`<section>${contextOf(visit, run)}</section>`}
         <section id="answer" data-live="${status}" data-act="a">${answer}</section>
@@ -89,7 +92,7 @@ async function answerPart(
     return [html`<h2>Answer</h2>`, block(indentedPlain(outputJson), { label: 'answer' })]
   if (status !== 'WAITING' || !(await may(visit, 'complete'))) return []
   const isAllowed = isApprover(questionOf(record) ?? {}, await personOf(visit))
-  return [...(isAllowed ? [answerForm(visit, record, answered)] : []), timeOutForm(visit, record)]
+  return [...(isAllowed ? [answerForm(visit, record, answered)] : []), changeForms(visit, record)]
 }
 
 function factsOf(
@@ -115,7 +118,8 @@ function factsOf(
     ['Deadline', moment(timeoutAt, now)],
     ['Settled', completedAt === undefined ? undefined : moment(completedAt, now)],
     ['Created by run', creator],
-    ['Answered by', answererOf(record)],
+    [status === 'TIMED_OUT' ? 'Withdrawn by' : 'Answered by', answererOf(record)],
+    ['Reason', withdrawalOf(record)?.reason],
     ['Task', run?.taskId],
     ['Runs that wait for it', status === 'WAITING' ? waitingOf(visit, waiters) : undefined],
   ])
@@ -129,23 +133,28 @@ export function answererOf(record: TokenRecord): string | undefined {
   return short(name === undefined ? `via ${via}` : `${name}, via ${via}`)
 }
 
-function toldOf({ status, completedAt }: TokenRecord, { kind, problem }: Answered): Html {
+function toldOf(record: TokenRecord, { kind, problem }: Answered): Html {
+  const { status, completedAt } = record
   const at = completedAt === undefined ? '' : ` at ${isoOf(completedAt)}`
-  if (kind === 'wrong')
-    return html`<p class="told bad" role="alert">The token was not completed: ${problem}</p>`
+  if (kind === 'wrong' || kind === 'wrong change') {
+    const done = kind === 'wrong' ? 'completed' : 'changed'
+    return html`<p class="told bad" role="alert">The token was not ${done}: ${problem}</p>`
+  }
   const why =
     status === 'COMPLETED'
       ? `another answer completed the token${at}. It is shown below`
-      : `the token timed out${at}`
-  const what = kind === 'lost' ? 'Your answer' : 'Your time-out'
+      : `the token ${withdrawalOf(record) === undefined ? 'timed out' : 'was withdrawn'}${at}`
+  const what = kind === 'lost' ? 'Your answer' : 'Your change'
   return html`<p class="told bad" role="alert">${what} came too late and changed nothing: ${why}.</p>`
 }
 
-function settledOf({ status, completedAt }: TokenRecord, answered: Answered | undefined): Html | undefined {
+function settledOf(record: TokenRecord, answered: Answered | undefined): Html | undefined {
   if (answered !== undefined) return undefined
+  const { status, completedAt } = record
   const at = completedAt === undefined ? '' : ` at ${isoOf(completedAt)}`
-  return html`<p class="told ${status === 'COMPLETED' && 'good'}">
-    ${status === 'COMPLETED' ? `The token was completed${at}.` : `No answer came in time: the token timed out${at}.`}
+  if (status === 'COMPLETED') return html`<p class="told good">The token was completed${at}.</p>`
+  return html`<p class="told">
+    ${withdrawalOf(record) === undefined ? `No answer came in time: the token timed out${at}.` : `The token was withdrawn${at}.`}
   </p>`
 }
 
@@ -200,15 +209,42 @@ function questionForm(
     ${formOfQuestion(modelOf({ question }), view)}`
 }
 
-/** Only a storage that can do it has the button. */
-function timeOutForm(visit: Visit, { id }: TokenRecord): Html {
-  if (visit.inside.host.storage.timesOut !== true) return html``
+/** Forms of their own, so that Enter in a field does what its button says. */
+function changeForms(visit: Visit, record: TokenRecord): Html {
+  const { id } = record
+  const form = (change: TokenChangeName, label: string, field: Html): Html =>
+    html`<form method="post" action="${placeOf(visit, 'tokens', id)}/${change}">
+      ${formToken(visit)}<label>${field}</label><button class="main">${label}</button>
+    </form>`
   return html`<div class="actions">
-    <details class="sure">
-      <summary>Time it out now…</summary>
-      <form method="post" action="${placeOf(visit, 'tokens', id)}/time-out">
-        ${formToken(visit)}<button class="main">End the wait without an answer</button>
-      </form>
+    <details class="sure wide">
+      <summary>Withdraw, extend, reassign…</summary>
+      ${
+        // Only a storage that can do it has the button.
+        visit.inside.host.storage.timesOut === true &&
+        form(
+          'withdraw',
+          'Withdraw: end the wait without an answer',
+          html`Why, for those who were asked<input name="reason" maxlength="1000" />`,
+        )
+      }
+      ${form(
+        'extend',
+        'Move the deadline',
+        html`The new deadline, from now on, such as 2d, or an instant such as 2026-03-31T14:30Z<input
+            name="timeout"
+            required
+          />`,
+      )}
+      ${form(
+        'reassign',
+        'Have others answer',
+        html`Ids or roles, such as ann, role:lead<input
+            name="approvers"
+            required
+            value="${questionOf(record)?.approvers?.join(', ') ?? ''}"
+          />`,
+      )}
     </details>
   </div>`
 }

@@ -10,6 +10,7 @@ import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type {
   CompleteTokenOptions,
   CompletedToken,
+  Duration,
   ForTokenOptions,
   Token,
   TokenReference,
@@ -17,6 +18,7 @@ import type {
   TypedToken,
   WaitPromise,
   WaitResult,
+  WithdrawTokenOptions,
 } from '../../api/token.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { idOf, requireName, requireObject } from '../../primitives/require.ts'
@@ -24,6 +26,7 @@ import { isStandardSchema } from '../../questions/answer-schema.ts'
 import { type Attempt, currentAttempt } from '../attempt/attempt.ts'
 import { DEFINED, define } from '../namespaces/question-schema.ts'
 import { once, wait } from './ambient.ts'
+import { askEngine } from './current-engine.ts'
 
 /**
  * Defines a question: what is asked, and what an answer is. A file that defines it is imported by the task that asks, and by each
@@ -114,6 +117,18 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
 
   answer(token: TokenReference, output: unknown, options?: CompleteTokenOptions): Promise<CompletedToken> {
     return wait.completeToken(this.#reference(token), output, options)
+  }
+
+  withdraw(token: TokenReference, options?: WithdrawTokenOptions): Promise<CompletedToken> {
+    return askEngine((engine) => engine.wait.withdrawToken(token, options))
+  }
+
+  extend(token: TokenReference, timeout: Duration | Date): Promise<CompletedToken> {
+    return askEngine((engine) => engine.wait.extendToken(token, timeout))
+  }
+
+  reassign(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken> {
+    return askEngine((engine) => engine.wait.reassignToken(token, approvers))
   }
 
   pending(): CursorPagePromise<Token> {

@@ -26,7 +26,7 @@ export interface EngineErrorEvent {
 export type EngineEvents = {
   /** A run was created, or its status changed. */
   run: (run: Run) => void
-  /** A token was created or settled. */
+  /** A token was created, changed or settled. */
   token: (token: Token) => void
   error: (event: EngineErrorEvent) => void
   /** A task has logged a line. With a listener, lines are not printed on the console. */

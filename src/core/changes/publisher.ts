@@ -119,7 +119,7 @@ export class Publisher {
     for (const { record } of updates) this.run(record)
   }
 
-  /** A token was created or settled. */
+  /** A token was created, changed or settled. */
   token(record: TokenRecord): void {
     const { events, upcalls, retention, host } = this.#kernel
     if (record.kind === 'MANUAL') events.token(record)

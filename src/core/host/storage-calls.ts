@@ -81,9 +81,9 @@ export const SETTLE_TOKEN: RepeatableCall<TokenSettle, TokenSettled | 'stale' | 
   again: async (storage, request) => {
     const answer = await storage.tokens.settle(request)
     if (answer === undefined || answer === 'stale' || answer.won) return answer
-    const { status, outputJson, answeredJson, questionJson, timeoutAt } = answer.record
+    const { status, outputJson, answeredJson, questionJson } = answer.record
     const isOwn = request.isTimeOut
-      ? status === 'TIMED_OUT' && timeoutAt === request.now
+      ? status === 'TIMED_OUT'
       : status === 'COMPLETED' && outputJson === request.outputJson
     return isOwn && answeredJson === request.answeredJson && questionJson === request.question
       ? { ...answer, won: true, settledNow: true }

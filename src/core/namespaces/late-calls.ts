@@ -3,6 +3,7 @@ import type * as explanation from '../reading/explanation.ts'
 import type * as timeline from '../reading/timeline.ts'
 import type * as accessToken from './access-token.ts'
 import type * as release from './continue-run.ts'
+import type * as tokenChanges from './change-token.ts'
 import type * as counts from './counts.ts'
 import type * as lists from './list-pages.ts'
 import type * as questions from './questions.ts'
@@ -23,5 +24,8 @@ export const LISTS: Late<typeof lists> = /* @__PURE__ */ late(() => import('./li
 export const QUESTIONS: Late<typeof questions> = /* @__PURE__ */ late(() => import('./questions.ts'))
 export const REPLAY: Late<typeof replay> = /* @__PURE__ */ late(() => import('./replay.ts'))
 export const RESCHEDULE: Late<typeof reschedule> = /* @__PURE__ */ late(() => import('./reschedule.ts'))
+export const TOKEN_CHANGES: Late<typeof tokenChanges> = /* @__PURE__ */ late(
+  () => import('./change-token.ts'),
+)
 export const KEY_RESET: Late<typeof keyReset> = /* @__PURE__ */ late(() => import('./reset-key.ts'))
 export const TAGS: Late<typeof tags> = /* @__PURE__ */ late(() => import('./tag-run.ts'))

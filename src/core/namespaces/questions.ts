@@ -3,12 +3,12 @@ import { chain } from '../../primitives/awaitable.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
 import type {
-  AnsweredBy,
   Answerer,
   AnswerIssue,
   Person,
   Question,
   QuestionOptions,
+  Withdrawal,
 } from '../../api/question.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
@@ -29,6 +29,7 @@ const MOST_OF_DATA = 256 * 1_024
 const MOST_CHOICES = 20
 const MOST_APPROVERS = 50
 const MOST_OF_NAME = 200
+const MOST_OF_REASON = 1_000
 
 const PERSON_NAMES: OptionNames<Person> = { id: true, name: true, roles: true }
 const ANSWERER_NAMES: OptionNames<Answerer> = { ...PERSON_NAMES, via: true }
@@ -46,9 +47,7 @@ export function questionJson(options: QuestionOptions & Defined<string>, values:
     ...(message !== undefined && { message: text(message, 'message', MOST_OF_MESSAGE) }),
     ...(data !== undefined && { data: dataOf(data, values) }),
     ...(choices !== undefined && { choices: choicesOf(choices, schema) }),
-    ...(approvers !== undefined && {
-      approvers: texts(approvers, 'approvers', { least: 1, most: MOST_APPROVERS }),
-    }),
+    ...(approvers !== undefined && { approvers: readApprovers(approvers) }),
     ...(onTimeoutText !== undefined && {
       onTimeoutText: text(onTimeoutText, 'onTimeoutText', MOST_OF_TIMEOUT_TEXT),
     }),
@@ -81,6 +80,11 @@ function choicesOf(choices: unknown, schema: unknown): readonly string[] {
   if (schema !== undefined)
     throw new TypeError('Cannot use choices: there is a schema, which says what an answer is')
   return texts(choices, 'choices', { least: 2, most: MOST_CHOICES })
+}
+
+/** @throws TypeError or RangeError for what are no approvers. */
+export function readApprovers(approvers: unknown): readonly string[] {
+  return texts(approvers, 'approvers', { least: 1, most: MOST_APPROVERS })
 }
 
 function texts(
@@ -192,11 +196,12 @@ export async function outputBy(
   throw invalid(`Cannot go on with token "${id}"`, issuesIn(result), answer)
 }
 
-/** Who answers, as it is stored. @throws TypeError or RangeError for what cannot be stored. */
-export function answeredJson(by: Answerer): string {
-  if (by instanceof UnknownAnswerer) return JSON.stringify({ via: by.via })
+/** Who answers, or withdraws and why, as it is stored. @throws TypeError or RangeError for what cannot be stored. */
+export function answeredJson(by: Answerer, reason?: string): string {
+  const why = reason !== undefined && { reason: text(reason, 'reason', MOST_OF_REASON) }
+  if (by instanceof UnknownAnswerer) return JSON.stringify({ via: by.via, ...why })
   const { id, name, via = 'call' } = readAnswerer(by)
-  const answered: AnsweredBy = { id, ...(name !== undefined && { name }), via }
+  const answered: Withdrawal = { id, ...(name !== undefined && { name }), via, ...why }
   return JSON.stringify(answered)
 }
 

@@ -44,9 +44,9 @@ async function* waitingTokens(
     for (;;) {
       const waiting = { status: 'WAITING', ...defined({ tags: wantedTags(filter), limit }) } as const
       const { data } = await listTokens(kernel, waiting)
-      const ids = data.map(({ id }) => id).join()
-      if (ids !== shown) yield data
-      shown = ids
+      const now = data.map(({ id, timeoutAt, question }) => [id, +timeoutAt, question?.approvers]).join()
+      if (now !== shown) yield data
+      shown = now
       await nextChange(kernel, 'tokens that wait', watcher)
     }
   } finally {
@@ -54,7 +54,7 @@ async function* waitingTokens(
   }
 }
 
-/** Is woken by each token with one of the tags that this engine creates or settles, and now and then. */
+/** Is woken by each token with one of the tags that this engine creates, changes or settles, and now and then. */
 class TokenWatcher extends Watcher {
   readonly #kernel: Kernel
   readonly #unsubscribe: Unsubscribe

@@ -12,7 +12,7 @@ import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/
 import type { CountTokensParams, TokenCounts } from '../../api/counts.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
-import { COUNTS } from './late-calls.ts'
+import { COUNTS, QUESTIONS, TOKEN_CHANGES } from './late-calls.ts'
 import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
@@ -26,6 +26,7 @@ import type {
   CompleteTokenOptions,
   LinkedToken,
   CreateTokenOptions,
+  Duration,
   ForTokenOptions,
   IdempotencyOptions,
   ListTokensParams,
@@ -40,13 +41,14 @@ import type {
   WaitPromise,
   WaitResult,
   WaitUntilOptions,
+  WithdrawTokenOptions,
 } from '../../api/token.ts'
+import type { TokenChanger } from './change-token.ts'
 import { askToken, beginWait, type NewToken, placeInRun, readTimeout } from './asked-wait.ts'
 import { sleepFor, sleepUntil } from './sleeps.ts'
 import { listTokens } from './token-list.ts'
 import { subscribeToTokens } from './token-subscription.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
-import { QUESTIONS } from './late-calls.ts'
 import { TokenSchemas } from './question-schema.ts'
 import { passPlace } from '../waits/key.ts'
 import type { AskedWait } from '../../contract/question-keys.ts'
@@ -343,6 +345,27 @@ export class EngineWait implements EngineWaitNamespace {
     const { waitpoints, slots } = this.#kernel
     const attempt = waitpoints.waiting(id)
     return attempt && slots.offer(attempt)
+  }
+
+  withdrawToken(token: TokenReference, options: WithdrawTokenOptions = {}): Promise<CompletedToken> {
+    return this.#change(token, (change) => change.withdrawToken(options))
+  }
+
+  extendToken(token: TokenReference, timeout: Duration | Date): Promise<CompletedToken> {
+    return this.#change(token, (change) => change.extendToken(timeout))
+  }
+
+  reassignToken(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken> {
+    return this.#change(token, (change) => change.reassignToken(approvers))
+  }
+
+  #change(
+    token: TokenReference,
+    call: (change: TokenChanger) => Promise<CompletedToken>,
+  ): Promise<CompletedToken> {
+    return this.#kernel.call(() =>
+      TOKEN_CHANGES.use((changes) => call(new changes.TokenChanger(this.#kernel, tokenId(token)))),
+    )
   }
 
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {

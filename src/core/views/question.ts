@@ -1,23 +1,28 @@
 import type { TokenRecord } from '../../contract/records.ts'
-import type { AnsweredBy, Question } from '../../api/question.ts'
+import type { AnsweredBy, Question, Withdrawal } from '../../api/question.ts'
 import type { CompletedToken } from '../../api/token.ts'
 import type { ReadValues } from '../../api/values.ts'
 
 /** Who settled a token, if that is known. */
-export function answeredBy({ answeredJson }: Pick<TokenRecord, 'answeredJson'>): AnsweredBy | undefined {
-  return answeredJson === undefined ? undefined : (JSON.parse(answeredJson) as AnsweredBy)
+export function answeredBy({ answeredJson }: Pick<TokenRecord, 'answeredJson'>): Withdrawal | undefined {
+  return answeredJson === undefined ? undefined : (JSON.parse(answeredJson) as Withdrawal)
 }
 
-/** The question of a token and who answered it, as members of what is shown. */
+/** Who withdrew a token: a deadline that passes by itself names no one. */
+export function withdrawalOf(record: Pick<TokenRecord, 'status' | 'answeredJson'>): Withdrawal | undefined {
+  return record.status === 'TIMED_OUT' ? answeredBy(record) : undefined
+}
+
+/** The question of a token and who answered or withdrew it, as members of what is shown. */
 export function questionMembers(
-  record: Pick<TokenRecord, 'questionJson' | 'answeredJson'>,
+  record: Pick<TokenRecord, 'status' | 'questionJson' | 'answeredJson'>,
   values: ReadValues,
-): { readonly question?: Question; readonly answeredBy?: AnsweredBy } {
+): { readonly question?: Question; readonly answeredBy?: AnsweredBy; readonly withdrawn?: Withdrawal } {
   const question = questionOf(record)
   const by = answeredBy(record)
   return {
-    ...(question === undefined ? {} : { question: shown(question, values) }),
-    ...(by === undefined ? {} : { answeredBy: by }),
+    ...(question && { question: shown(question, values) }),
+    ...(by && { [record.status === 'TIMED_OUT' ? 'withdrawn' : 'answeredBy']: by }),
   }
 }
 

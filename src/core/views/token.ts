@@ -9,7 +9,7 @@ import type { ReadValues, Values } from '../../api/values.ts'
 import type { RetrievedToken, Token, WaitResult, LinkedToken } from '../../api/token.ts'
 import { requireName, requireOptions } from '../../primitives/require.ts'
 import { withoutStack } from '../../primitives/without-stack.ts'
-import { answeredBy, questionMembers } from './question.ts'
+import { answeredBy, questionMembers, withdrawalOf } from './question.ts'
 import type { Settlement } from '../attempt/attempt.ts'
 
 /** A token as a list shows it: without its output. */
@@ -62,9 +62,15 @@ export function tokenSettlement<Output>(
   return { result: by === undefined ? { ok: true, output } : { ok: true, output, by }, output }
 }
 
-function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError {
-  const message = `Waitpoint "${id}" timed out at ${new Date(timeoutAt).toISOString()}`
-  return withoutStack(() => new WaitpointTimeoutError(message))
+function timeoutError(record: TokenRecord): WaitpointTimeoutError {
+  const { id, timeoutAt = 0 } = record
+  const withdrawn = withdrawalOf(record)
+  const ended = withdrawn ? 'was withdrawn' : 'timed out'
+  const message = `Waitpoint "${id}" ${ended} at ${new Date(timeoutAt).toISOString()}`
+  return Object.assign(
+    withoutStack(() => new WaitpointTimeoutError(message)),
+    withdrawn && { withdrawn },
+  )
 }
 
 let urlProperty: PropertyDescriptor

@@ -26,8 +26,17 @@ export function tokenJson(
   token: Token & Partial<RetrievedToken<unknown>>,
   { caller, request }: TokenReader,
 ): object {
-  const { output: _output, error: _error, runId, waitingRuns, question, answeredBy, ...plain } = token
-  const shown = isOfPublishedClient(request) ? plain : { ...plain, question, answeredBy }
+  const {
+    output: _output,
+    error: _error,
+    runId,
+    waitingRuns,
+    question,
+    answeredBy,
+    withdrawn,
+    ...plain
+  } = token
+  const shown = isOfPublishedClient(request) ? plain : { ...plain, question, answeredBy, withdrawn }
   // `JSON.stringify` drops undefined members. The published client does not accept null for them.
   return caller.hasSecretKey ? { ...shown, runId, waitingRuns } : shown
 }

@@ -3,9 +3,13 @@ import type { CompletedToken, LinkedToken, ListTokensParams } from '../../api/to
 import {
   COMPLETE_TOKEN_ADDRESS,
   CREATE_TOKEN_ADDRESS,
+  EXTEND_TOKEN_ADDRESS,
   LIST_TOKENS_ADDRESS,
+  REASSIGN_TOKEN_ADDRESS,
   RETRIEVE_TOKEN_ADDRESS,
+  WITHDRAW_TOKEN_ADDRESS,
 } from '../../hosted/addresses.ts'
+import type { Engine } from '../../core/engine.ts'
 import type { Caller } from '../access/caller.ts'
 import { STATUS_FILTER } from '../../hosted/list-parameters.ts'
 import { accessTokenHeaders } from '../access/token.ts'
@@ -26,6 +30,7 @@ import {
   arrayOf,
   named,
   object,
+  type Operation,
   type OperationGroup,
   pageOf,
   type Parameter,
@@ -57,7 +62,12 @@ const COMPLETED = { description: 'Settled, by this request or before.', content:
 
 const TOKEN = { id: TEXT, url: TEXT, status: named('TokenStatus'), tags: arrayOf(TEXT) }
 const INSTANTS = { createdAt: INSTANT, timeoutAt: INSTANT }
-const LATER = { ...membersOf(TOKEN_MEMBERS), question: named('Question'), answeredBy: named('AnsweredBy') }
+const LATER = {
+  ...membersOf(TOKEN_MEMBERS),
+  question: named('Question'),
+  answeredBy: named('AnsweredBy'),
+  withdrawn: named('Withdrawal'),
+}
 
 const routes: readonly Route<RouteContext>[] = [
   route(
@@ -230,7 +240,78 @@ const routes: readonly Route<RouteContext>[] = [
         return c.json(await engine.wait.completeToken(id, output, { by: BY_URL }))
       },
   ),
+  changeRoute(
+    WITHDRAW_TOKEN_ADDRESS,
+    {
+      id: 'withdrawToken',
+      summary: 'End the wait for a token without an answer',
+      description:
+        'It is `TIMED_OUT` now, and says who withdrew it and why. A settled token does not change.',
+      body: named('WithdrawToken'),
+    },
+    (wait, id, { by, ...options }) =>
+      wait.withdrawToken(id, { ...options, by: by === undefined ? BY_HTTP : sentAnswerer(by) }),
+  ),
+  changeRoute(
+    EXTEND_TOKEN_ADDRESS,
+    {
+      id: 'extendToken',
+      summary: 'Give a token that waits another deadline',
+      description: 'Later or earlier. `timeout` is a duration from now, or an ISO 8601 date.',
+      body: object({ timeout: DURATION }),
+    },
+    (wait, id, body) => wait.extendToken(id, only(body, 'timeout') as string),
+  ),
+  changeRoute(
+    REASSIGN_TOKEN_ADDRESS,
+    {
+      id: 'reassignToken',
+      summary: 'Give a token that waits other approvers',
+      description: 'From then on an answer needs a `by` that is one of these ids or roles.',
+      body: object({ approvers: arrayOf(TEXT) }),
+    },
+    (wait, id, body) => wait.reassignToken(id, only(body, 'approvers') as string[]),
+  ),
 ]
+
+/** A route by which a secret key changes a token that waits. */
+function changeRoute(
+  at: `POST /api/v1/waitpoints/tokens/:id/${string}`,
+  { body, ...said }: Pick<Operation, 'id' | 'summary' | 'description'> & { readonly body: Schema },
+  change: (
+    wait: Engine['wait'],
+    id: string,
+    body: Readonly<Record<string, unknown>>,
+  ) => Promise<CompletedToken>,
+): Route<RouteContext> {
+  return route(
+    at,
+    {
+      ...said,
+      tag: 'Tokens',
+      allowed: 'secret key',
+      parameters: [ID],
+      body: { required: true, content: json(body) },
+      answers: {
+        200: { description: 'Done, or the token was settled before.', content: json(named('Completed')) },
+      },
+      refused: [404],
+    },
+    ({ engine, limits }) =>
+      async (c) => {
+        const id = plausibleTokenId(c.req.param('id'))
+        const sent = await readJsonObject(c.req.raw, limits.otherBytes)
+        return c.json(await refusingWrongInput(() => change(engine.wait, id, sent)))
+      },
+  )
+}
+
+/** The only member of a body. @throws Refusal 400 for any other one. */
+function only(body: Readonly<Record<string, unknown>>, name: string): unknown {
+  const other = Object.keys(body).find((each) => each !== name)
+  if (other === undefined) return body[name]
+  throw new Refusal(400, `Validation error: there is no ${JSON.stringify(other)} here`)
+}
 
 const schemas: OperationGroup['schemas'] = {
   TokenStatus: { type: 'string', enum: ['WAITING', 'COMPLETED', 'TIMED_OUT'] },
@@ -260,7 +341,12 @@ const schemas: OperationGroup['schemas'] = {
       'Either `output` or `data`, which is what the published client calls it: any JSON value. `{}` completes without an output. `by` says who answers: only with a secret key.',
     not: { required: ['output', 'data'], properties: { output: ANYTHING, data: ANYTHING } },
   },
-  Completed: object({ success: FLAG, status: named('TokenStatus') }, { by: named('AnsweredBy') }),
+  Completed: object({ success: FLAG, status: named('TokenStatus') }, { by: named('Withdrawal') }),
+  WithdrawToken: object({}, { reason: TEXT, by: named('Answerer') }),
+  Withdrawal: {
+    ...(object({ via: TEXT }, { id: TEXT, name: TEXT, reason: TEXT }) as object),
+    description: 'Who settled a token, and by what way; with the `reason`, if it was withdrawn.',
+  },
   Question: object(
     {},
     {
@@ -304,7 +390,11 @@ function answererOf(caller: Caller, by: unknown): Answerer {
       400,
       'Validation error: "by" is for secret keys; with an access token, give it to createAccessToken',
     )
-  // The engine checks its members.
+  return sentAnswerer(by)
+}
+
+/** The engine checks its members. */
+function sentAnswerer(by: unknown): Answerer {
   return { via: 'http', ...requireJsonObject(by, '"by"') } as unknown as Answerer
 }
 

@@ -191,7 +191,12 @@ export class SurvivingEngine implements Engine {
         const keyed = this.#keyed(options)
         return this.survive((engine) => engine.wait.createToken(keyed))
       },
-      completeToken: (token, output) => this.survive((engine) => engine.wait.completeToken(token, output)),
+      completeToken: (token, output, options) =>
+        this.survive((engine) => engine.wait.completeToken(token, output, options)),
+      withdrawToken: (token, options) => this.survive((engine) => engine.wait.withdrawToken(token, options)),
+      extendToken: (token, timeout) => this.survive((engine) => engine.wait.extendToken(token, timeout)),
+      reassignToken: (token, approvers) =>
+        this.survive((engine) => engine.wait.reassignToken(token, approvers)),
       retrieveToken: (token) => this.survive((engine) => engine.wait.retrieveToken(token)),
       listTokens: (params = {}) =>
         this.#list((engine, after) =>

@@ -91,6 +91,18 @@ const waits: Steps<EngineWaitNamespace> = {
     step: (_, t) => wait.completeToken(t.open, 'yes'),
     output: { success: true, status: 'COMPLETED' },
   },
+  withdrawToken: {
+    step: (_, t) => t.engine.wait.withdrawToken(t.open, { reason: 'late' }),
+    output: { success: true, status: 'TIMED_OUT', by: { via: 'call', reason: 'late' } },
+  },
+  extendToken: {
+    step: (_, t) => t.engine.wait.extendToken(t.open, '3d'),
+    output: { success: true, status: 'WAITING' },
+  },
+  reassignToken: {
+    step: (_, t) => t.engine.wait.reassignToken(t.open, ['ann']),
+    output: { success: true, status: 'WAITING' },
+  },
   retrieveToken: { step: async (_, t) => (await wait.retrieveToken(t.open)).status, output: 'WAITING' },
   listTokens: { step: async () => (await wait.listTokens({ status: 'COMPLETED' })).data.length, output: 1 },
   countTokens: {

@@ -36,7 +36,7 @@ function tokenFacts(
   token: RetrievedToken<unknown>,
   { now, hasUrl }: { readonly now: number; readonly hasUrl: boolean },
 ): string {
-  const { id, status, tags, createdAt, timeoutAt, completedAt } = token
+  const { id, status, tags, createdAt, timeoutAt, completedAt, withdrawn } = token
   return factsText([
     ['token', id],
     ['status', status],
@@ -47,6 +47,7 @@ function tokenFacts(
     ['key', token.idempotencyKey && oneLine(token.idempotencyKey)],
     ['address', hasUrl ? token.url : undefined],
     ['waiting', token.waitingRuns && waitingText(token.waitingRuns)],
+    ['withdrawn', withdrawn && oneLine(withdrawn.reason ?? `by ${withdrawn.id ?? withdrawn.via}`)],
     ['output', status === 'COMPLETED' ? valueText(token.output) : undefined],
   ])
 }
