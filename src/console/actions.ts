@@ -1,8 +1,7 @@
-import { answerOf, type AnswerError, type SentField } from '../answer-page/values.ts'
-import { OutputInvalidError, WaitpointError } from '../api/errors.ts'
+import type { AnswerError, SentField } from '../answer-page/values.ts'
 import type { Answerer, Question } from '../api/question.ts'
 import { questionOf, UnknownAnswerer } from '../core/inside.ts'
-import { modelOf } from '../http/answer-pages.ts'
+import { answerByForm } from '../http/answer-form.ts'
 import { storedToken } from './records.ts'
 import type { QueueHandle } from '../api/queue.ts'
 import type { CompletedToken, EngineWaitNamespace } from '../api/token.ts'
@@ -22,7 +21,6 @@ import { short } from './values.ts'
 import { filterOf, linkTo, may, personOf, placeOf, type Visit } from './visit.ts'
 
 const BY_CONSOLE = new UnknownAnswerer('console')
-const NOT_FITTING = 'the answer does not fit. See below.'
 
 /** What an action leads to: another page, or this one with what there is to say. */
 export type Acted = { readonly location: string } | { readonly status: number; readonly page: PageContent }
@@ -52,12 +50,14 @@ export async function triggerLikeRun(visit: Visit, id: string): Promise<Acted> {
   return { location: placeOf(visit, 'runs', like.id) }
 }
 
-/** Completes a token. An answer that comes second is told so. */
+/** Completes a token. An answer that comes second, or too late, is told so, whether it fits or not. */
 export async function completeToken(visit: Visit, id: string): Promise<Acted> {
   const form = await enter(visit, 'complete')
-  const question = questionOf((await storedToken(visit.inside, id)).record)
-  if (question !== undefined) return answerQuestion(visit, { id, question, sent: [...form] })
+  const { record } = await storedToken(visit.inside, id)
+  const question = questionOf(record)
   const typed = form.get('output') ?? ''
+  if (record.status !== 'WAITING') return answered(visit, id, { kind: 'lost', typed })
+  if (question !== undefined) return answerQuestion(visit, { id, question }, [...form])
   const read = readJson(typed)
   if ('problem' in read) return answered(visit, id, { kind: 'wrong', problem: read.problem, typed })
   const { success } = await visit.engine.wait.completeToken(id, read.value, { by: await answererOf(visit) })
@@ -78,25 +78,24 @@ async function answererOf(visit: Visit): Promise<Answerer> {
 /** Answers a question with its form. An answer that does not fit, or is of no approver, changes nothing. */
 async function answerQuestion(
   visit: Visit,
-  {
-    id,
-    question,
-    sent,
-  }: { readonly id: string; readonly question: Question; readonly sent: readonly SentField[] },
+  token: { readonly id: string; readonly question: Question },
+  fields: readonly SentField[],
 ): Promise<Acted> {
+  const { id } = token
   const wrong = (problem: string, errors: readonly AnswerError[]): Promise<Acted> =>
-    answered(visit, id, { kind: 'wrong', problem, sent, errors })
-  const read = answerOf(modelOf({ question }), sent)
-  if (read.kind === 'more') return wrong('there are more rows for it now.', [])
-  if (read.kind === 'errors') return wrong(NOT_FITTING, read.errors)
-  try {
-    const { success } = await visit.engine.wait.completeToken(id, read.value, { by: await answererOf(visit) })
-    return success ? { location: placeOf(visit, 'tokens', id) } : await answered(visit, id, { kind: 'lost' })
-  } catch (error) {
-    if (error instanceof OutputInvalidError) return wrong(NOT_FITTING, error.issues)
-    if (error instanceof WaitpointError && error.code === 'ERR_NOT_APPROVER')
+    answered(visit, id, { kind: 'wrong', problem, sent: fields, errors })
+  const outcome = await answerByForm(visit.engine, { token, by: await answererOf(visit), fields })
+  switch (outcome.kind) {
+    case 'won':
+      return { location: placeOf(visit, 'tokens', id) }
+    case 'lost':
+      return answered(visit, id, { kind: 'lost' })
+    case 'more':
+      return wrong('there are more rows for it now.', [])
+    case 'errors':
+      return wrong('the answer does not fit. See below.', outcome.errors)
+    case 'no approver':
       throw new Refused(403, 'This question has approvers, and the console does not know you as one of them.')
-    throw error
   }
 }
 

@@ -9,10 +9,11 @@ import {
 } from '../answer-page/page.ts'
 import { type AnswerPageOptions, Wording } from '../answer-page/texts.ts'
 import type { AnswerError, SentField } from '../answer-page/values.ts'
-import type { Person, Question } from '../api/question.ts'
+import type { Person } from '../api/question.ts'
 import type { RetrievedToken } from '../api/token.ts'
 import type { Inside } from '../core/inside.ts'
 import { isApprover } from '../questions/approvers.ts'
+import { modelOf } from './answer-form.ts'
 import { type OptionNames, requireFunction, requireOptions } from '../primitives/require.ts'
 
 /** What the reader of a page has to do with the answer: has just given it, has just come too late, or only looks. */
@@ -134,12 +135,6 @@ export class AnswerPages {
       ...(onTimeoutText !== undefined && { onTimeoutText }),
     }
   }
-}
-
-/** The form that asks for the answer of a token. */
-export function modelOf({ question = {} }: { readonly question?: Question }): FormModel {
-  const { schema, choices } = question
-  return formOf({ ...(schema !== undefined && { schema }), ...(choices !== undefined && { choices }) })
 }
 
 function outcomeOf(token: RetrievedToken<unknown>, reader: Reader): AnswerOutcome {

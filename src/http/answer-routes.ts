@@ -1,16 +1,15 @@
 import type { HonoRequest } from 'hono'
-import { answerOf, type SentField } from '../answer-page/values.ts'
-import { OutputInvalidError, WaitpointError } from '../api/errors.ts'
+import type { SentField } from '../answer-page/values.ts'
+import { WaitpointError } from '../api/errors.ts'
 import type { Answerer, Person } from '../api/question.ts'
 import type { RetrievedToken } from '../api/token.ts'
 import { UnknownAnswerer } from '../core/inside.ts'
 import { areEqualSecrets } from './access/equal-secrets.ts'
-import { modelOf } from './answer-pages.ts'
+import { answerByForm } from './answer-form.ts'
 import type { Content, Parameter } from './operation.ts'
 import { Refusal } from './refusal.ts'
 import { checkAnnouncedLength, readBody } from './requests/body.ts'
 import { urlEncodedFields } from './requests/form.ts'
-import { refusingWrongInput } from './requests/wrong-input.ts'
 import { group, type Route, route, type RouteGroup } from './route.ts'
 import type { RouteContext } from './route-context.ts'
 
@@ -139,18 +138,15 @@ async function answer(context: RouteContext, request: Request, asked: Asked): Pr
   const typed = await sentFields(request, limits.otherBytes)
   await turns.next()
   if (token.status !== 'WAITING') return pages.show({ ...asked, reader: 'lost' })
-  const read = answerOf(modelOf(token), typed, pages.options)
-  if (read.kind === 'more') return pages.show({ ...asked, typed })
-  if (read.kind === 'errors') return pages.show({ ...asked, typed, errors: read.errors, status: 422 })
-  try {
-    const by: Answerer = person === undefined ? BY_LINK : { ...person, via: 'link' }
-    const { success } = await refusingWrongInput(() => engine.wait.completeToken(token, read.value, { by }))
-    const settled = await stored.wait.retrieveToken(token)
-    return await pages.show({ token: settled, person, reader: success ? 'won' : 'lost' })
-  } catch (error) {
-    if (!(error instanceof OutputInvalidError)) throw error
-    return pages.show({ ...asked, typed, errors: error.issues, status: 422 })
-  }
+  const by: Answerer = person === undefined ? BY_LINK : { ...person, via: 'link' }
+  const { options } = pages
+  const outcome = await answerByForm(engine, { token, by, fields: typed, options })
+  if (outcome.kind === 'more') return pages.show({ ...asked, typed })
+  if (outcome.kind === 'errors') return pages.show({ ...asked, typed, errors: outcome.errors, status: 422 })
+  const now = { token: await stored.wait.retrieveToken(token), person }
+  return outcome.kind === 'no approver'
+    ? pages.show({ ...now, status: 403 })
+    : pages.show({ ...now, reader: outcome.kind === 'won' ? 'won' : 'lost' })
 }
 
 /** What a form has sent: nothing, for what is no form. */

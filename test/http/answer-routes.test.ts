@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Engine, LinkedToken } from 'waitpoint'
 import { createHandler, type Handler, type HandlerOptions } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
+import { withOperations } from '../../src/testing/storages/wrapped.ts'
+import { projectStorage } from '../support/abandon.ts'
 import { json, request, stillEngine } from './requests.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -138,6 +140,26 @@ describe('the link of a token', () => {
       await handler(posted(token.linkFor(ANN), note('fine')))
       expect((await engine.wait.retrieveToken(token)).answeredBy).toMatchObject({ id: 'ann' })
     }))
+
+  it('is a page also for a reader who is no approver any more when the answer arrives', async () => {
+    let isStale = false
+    const project = projectStorage()
+    const storage = withOperations(project, {
+      'tokens.get': async (...args) => {
+        const read = await project.tokens.get(...args)
+        if (read === undefined || !isStale) return read
+        isStale = false
+        return { ...read, record: { ...read.record, questionJson: JSON.stringify({ message: 'Refund?' }) } }
+      },
+    })
+    await using t = await stillEngine({ baseUrl: 'http://engine.test', storage })
+    const handler = createHandler(t.engine)
+    const token = await t.engine.wait.createToken({ ...QUESTION, approvers: ['role:lead'] })
+    isStale = true
+    const sent = request(token.link, { headers: FORM, body: 'form=1&answer=%22fine%22' })
+    expect(await page(handler(sent))).toEqual([403, expect.stringContaining('You cannot answer here')])
+    expect((await t.engine.wait.retrieveToken(token)).status).toBe('WAITING')
+  })
 
   it('is nothing with another signature, and does not say whether there is such a token', () =>
     onBench(async ({ engine, handler }) => {

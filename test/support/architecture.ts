@@ -133,6 +133,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'batches',
     'requests',
     'access',
+    'answer-form',
     'answer-pages',
     'route-context',
     'route',

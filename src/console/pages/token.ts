@@ -6,7 +6,7 @@ import type { AnswerError, SentField } from '../../answer-page/values.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import type { Question } from '../../api/question.ts'
 import { answeredBy, questionOf, withdrawalOf } from '../../core/inside.ts'
-import { modelOf } from '../../http/answer-pages.ts'
+import { modelOf } from '../../http/answer-form.ts'
 import { exactly, html, type Html } from '../../primitives/html.ts'
 import { isApprover } from '../../questions/approvers.ts'
 import type { PageContent } from '../page.ts'
@@ -205,6 +205,8 @@ function questionForm(
     ...(answered?.sent !== undefined && { typed: answered.sent }),
     ...(answered?.errors !== undefined && { errors: answered.errors }),
   }
+  // The console does not know who its visitor is.
+  if (!isApprover(question, undefined)) return html``
   return html`<h2>Answer</h2>
     ${formOfQuestion(modelOf({ question }), view)}`
 }

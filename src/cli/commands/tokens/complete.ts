@@ -1,3 +1,4 @@
+import type { AnsweredBy } from '../../../api/question.ts'
 import type { CliCommand } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { PLACE_OPTIONS, readPlace } from '../../reach/place.ts'
@@ -22,12 +23,21 @@ export const completeTokenByHand: CliCommand = {
     const place = readPlace(given, terminal.env)
     const by = given.option('by')
     const options = by === undefined ? {} : { by: { id: by, via: 'cli' } }
-    const { success, status } = await reaching(place, terminal, ({ wait }) =>
-      wait.completeToken(id, output, options),
-    )
-    if (given.has('json')) terminal.printJson({ id, success, status })
+    const {
+      success,
+      status,
+      by: winner,
+    } = await reaching(place, terminal, ({ wait }) => wait.completeToken(id, output, options))
+    if (given.has('json')) terminal.printJson({ id, success, status, by: winner })
     else if (success) terminal.print(`Token ${id} is completed.`)
-    else terminal.note(`Token ${id} was settled before: it is ${status}.`)
+    else terminal.note(`Token ${id} was settled before: it is ${status}${signature(winner)}.`)
     return success ? EXIT.ok : EXIT.failed
   },
+}
+
+/** Who won, as far as it is known. */
+function signature(winner: AnsweredBy | undefined): string {
+  if (winner === undefined) return ''
+  const { id, name = id, via } = winner
+  return name === undefined ? `, via ${via}` : `, by ${name} via ${via}`
 }
