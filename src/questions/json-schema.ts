@@ -16,6 +16,8 @@ const MOST_UNIQUE = 256
 /** For one answer. A unit takes about a microsecond: one part of a schema is held against one part of an answer. */
 const MOST_WORK = 20_000
 const STEPS_OF_UNIT = 200
+/** Of a text that is measured, which is quicker than a step of a pattern. */
+const CHARACTERS_OF_UNIT = 1_000
 const MOST_ISSUES = 20
 
 /** A JSON Schema that is none, or by which answers cannot be checked in a bounded time. */
@@ -84,6 +86,7 @@ export class JsonSchemaCheck {
   issues(answer: unknown): readonly AnswerIssue[] {
     this.#left = MOST_WORK
     tryPattern = (place, answered) => this.#tryPattern(place, answered)
+    spend = (work) => this.#spend(work)
     try {
       const { valid, errors } = this.#validator.validate(answer)
       return valid ? [] : told(errors)
@@ -96,6 +99,7 @@ export class JsonSchemaCheck {
       throw error
     } finally {
       tryPattern = undefined
+      spend = undefined
     }
   }
 
@@ -126,6 +130,7 @@ export class JsonSchemaCheck {
     if (typeof schema['$ref'] === 'string') this.#references.add(schema['$ref'])
     this.#preparePatterns(schema)
     this.#count(schema)
+    this.#countTexts(schema)
   }
 
   #preparePatterns(schema: SchemaPart): void {
@@ -147,7 +152,7 @@ export class JsonSchemaCheck {
       // The library compares a list with itself also when it is too long.
       delete schema['uniqueItems']
       const unique = { if: { maxItems }, then: { uniqueItems: true } }
-      schema['allOf'] = [...((schema['allOf'] ?? []) as readonly unknown[]), unique]
+      alsoAll(schema, unique)
     }
     // The library writes them into each error, too.
     const { length } = JSON.stringify([values, schema['const'], required])
@@ -160,9 +165,33 @@ export class JsonSchemaCheck {
       },
     })
   }
+
+  /** The library counts the characters of a text for its length, and holds each name of an object against each pattern. */
+  #countTexts(schema: SchemaPart): void {
+    const { minLength, maxLength, patternProperties = {} } = schema
+    if ((minLength ?? maxLength) !== undefined) alsoAll(schema, { format: workFormat(0, CHARACTERS_OF_UNIT) })
+    const { length } = Object.keys(patternProperties as SchemaPart)
+    if (length > 0) alsoAll(schema, { propertyNames: { format: workFormat(length, STEPS_OF_UNIT / length) } })
+  }
 }
 
-/** That of the check that is at work: the library knows formats by names of all schemas. */
+/** A part that the library looks at before it looks at texts and names. */
+function alsoAll(schema: SchemaPart, part: SchemaPart): void {
+  schema['allOf'] = [...((schema['allOf'] ?? []) as readonly unknown[]), part]
+}
+
+/** A format that every text has, and that counts the work of it: so much, and a unit more for each so many characters. */
+function workFormat(work: number, characters: number): string {
+  const name = `work ${String(work)} ${String(characters)}`
+  format[name] ??= (text) => {
+    spend?.(work + text.length / characters)
+    return true
+  }
+  return name
+}
+
+/** Those of the check that is at work: the library knows formats by names of all schemas. */
+let spend: ((work: number) => void) | undefined
 let tryPattern: ((place: number, text: string) => boolean) | undefined
 const PATTERN = 'pattern '
 

@@ -28,6 +28,18 @@ describe('the JSON Schema of an answer', () => {
     expect(jsonSchemaOf(schema as never)).toBeUndefined()
   })
 
+  it.each([
+    [
+      'zod',
+      z.object({ a: z.string().regex(/^x/).regex(/^x$/i), b: z.record(z.string().regex(/y/i), z.any()) }),
+    ],
+    ['ArkType', type({ a: /^x$/i, b: 'object' })],
+  ])('leaves patterns with flags, which JSON Schema cannot say, to the schema: %s', async (_, schema) => {
+    const check = await JsonSchemaCheck.of(jsonSchemaOf(schema))
+    expect(check.issues({ a: 'x', b: {} })).toEqual([])
+    expect(JSON.stringify(jsonSchemaOf(schema as never))).not.toContain('x$')
+  })
+
   it('is that of what is answered, not of what a transform makes of it', () => {
     const schema = z.string().transform(Number)
     expect(jsonSchemaOf(schema as never)).toMatchObject({ type: 'string' })

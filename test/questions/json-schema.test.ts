@@ -7,6 +7,10 @@ async function issuesOf(schema: unknown, answer: unknown): Promise<readonly unkn
   return check.issues(answer).map(({ path, message }) => [path.join('.'), message])
 }
 
+function repeated<T>(value: T, times: number): readonly T[] {
+  return Array.from({ length: times }, () => value)
+}
+
 async function read(schema: unknown): Promise<JsonSchemaCheck> {
   return JsonSchemaCheck.of(schema)
 }
@@ -129,9 +133,27 @@ describe('a check ends', () => {
       { pattern: '^[^@]+@[^@]+\\.[^@]+$' },
       `a@${'.'.repeat(3_000)}@`,
     ],
+    ['many lengths of a long text', { allOf: repeated({ minLength: 1 }, 1_000) }, 'x'.repeat(100_000)],
+    [
+      'many names against many patterns',
+      { patternProperties: Object.fromEntries(repeated(0, 400).map((_, at) => [`^a${at}$`, {}])) },
+      Object.fromEntries(repeated(0, 400).map((_, at) => [`b${at}`, 1])),
+    ],
     ['a pattern that looks from each place', { pattern: '\\s+$' }, ' '.repeat(100_000) + 'x'],
   ])('also for %s', async (_, schema, answer) => {
     expect(await issuesOf(schema, answer)).toEqual([['', 'is too large to be checked']])
+  })
+
+  it('and long texts, and names by patterns, are checked as ever', async () => {
+    expect(await issuesOf({ maxLength: 5_000_000 }, 'x'.repeat(4_000_000))).toEqual([])
+    expect(await issuesOf({ minLength: 2, format: 'email' }, 'x')).toHaveLength(1)
+    const named = { patternProperties: { '^a': { type: 'number' } }, additionalProperties: false }
+    expect(await issuesOf(named, { a1: 1 })).toEqual([])
+    expect(await issuesOf(named, { a1: 'x' })).toHaveLength(1)
+    expect(await issuesOf(named, { b: 1 })).toHaveLength(1)
+    const closed = { ...named, additionalProperties: undefined, unevaluatedProperties: false }
+    expect(await issuesOf(JSON.parse(JSON.stringify(closed)), { a1: 1 })).toEqual([])
+    expect(await issuesOf(JSON.parse(JSON.stringify(closed)), { a1: 1, b: 1 })).not.toEqual([])
   })
 
   it('before the values of a list that is too long are compared', async () => {

@@ -97,7 +97,7 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
 
   async ask(data?: Data, options: AskOptions<Answer> = {}): Promise<WaitResult<Answer>> {
     const { notify, remind, ...rest } = options
-    const { name } = { ...this.#place(), ...rest }
+    const { name } = { ...(rest.name === undefined && this.#place()), ...rest }
     if (name === undefined)
       throw new WaitpointError('ERR_NOT_IN_RUN', 'Cannot call ask of a question outside of a run: use create')
     const afterMs = remind === undefined ? 0 : parseDuration(remind.after, 'remind.after')

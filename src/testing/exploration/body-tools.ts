@@ -12,7 +12,8 @@ import {
   requireOptions,
 } from '../../primitives/require.ts'
 import { parseDuration } from '../../primitives/duration.ts'
-import { type AnswerInstant, readInstant } from '../fixture/answer-instant.ts'
+import { readInstant } from '../fixture/answer-instant.ts'
+import type { AnswerOptions } from '../fixture/token-answers.ts'
 import type { StandIns, TaskCall, TaskMock } from '../fixture/stand-ins.ts'
 import { loadCreateHandler, postJson } from '../fixture/token-post.ts'
 import { callerName } from './boundary-storage.ts'
@@ -79,7 +80,7 @@ export interface ExplorationTools {
   complete(
     token: TokenReference | TokenChoice,
     output?: unknown,
-    options?: { readonly at?: AnswerInstant | undefined },
+    options?: AnswerOptions,
   ): Promise<CompletedToken | undefined>
   /**
    * Serves an HTTP application in the process of an engine, `engine` by default, without a port: `create` makes it, for each
@@ -188,10 +189,11 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
       // A step without an effect has no result.
       world.step(name, effect ?? (() => undefined as T), world.process),
     waitingToken: (filter = {}) => desk.waitingToken(filter),
-    async complete(token, output, { at } = {}) {
+    async complete(token, output, { at, by } = {}) {
       if (at !== undefined) await clock.sleep(readInstant(at, clock.now()) - clock.now())
       const found = isReference(token) ? token : await ifAny(desk.waitingToken(token))
-      return found === undefined ? undefined : engine.wait.completeToken(found, output)
+      if (found === undefined) return undefined
+      return engine.wait.completeToken(found, output, by === undefined ? {} : { by })
     },
     crash: (crashed = engine) => world.crash(nameOf(crashed)),
     pause: (paused, duration) => {

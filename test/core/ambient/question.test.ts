@@ -1,7 +1,8 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import * as z from 'zod'
-import { createEngine, question, task, wait } from 'waitpoint'
+import { createEngine, question, type Task, task, wait } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { projectStorage } from '../../support/abandon.ts'
 
 const refund = question({
   id: 'refund',
@@ -129,6 +130,34 @@ describe('a question that is defined', () => {
       await t.engine.wait.completeToken(token, 'blue')
     expect(await run.result()).toEqual(['blue', 'blue'])
   })
+
+  it.each(['ask', 'create'] as const)(
+    'is found at its place when one with a name of its own is put before it: by %s',
+    async (way) => {
+      const storage = projectStorage()
+      const code = (isChanged: boolean): Task<void, unknown> =>
+        task({
+          id: 'one',
+          run: async () => {
+            const added = isChanged && colour[way]({}, { name: 'added' })
+            return Promise.all([colour.ask(), added])
+          },
+        })
+      const old = await createTestEngine({ tasks: [code(false)], storage })
+      const run = await old.engine.trigger(code(false))
+      await old.clock.advance(0)
+      await old.close()
+      await using t = await createTestEngine({ tasks: [code(true)], storage })
+      // A run that is parked is executed again with its first answer.
+      for (let round = 0; round < 2; round += 1) {
+        const { data } = await t.engine.wait.listTokens({ tags: colour.tag, status: 'WAITING' })
+        for (const token of data) await t.engine.wait.completeToken(token, 'red')
+        await t.clock.advance(0)
+      }
+      expect((await t.engine.wait.listTokens({ tags: colour.tag })).data).toHaveLength(2)
+      expect((await t.engine.runs.poll(run.id)).status).toBe('COMPLETED')
+    },
+  )
 
   it('is asked in runs only, and makes no token elsewhere', async () => {
     await using engine = createEngine({ tasks: [] })
