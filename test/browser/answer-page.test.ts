@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createEngine, type Engine, type LinkedToken } from 'waitpoint'
+import { type HttpServer, serve } from 'waitpoint/http'
 import { z } from 'zod'
 import { formOf } from '../../src/answer-page/form.ts'
 import {
@@ -324,3 +326,91 @@ describe.skipIf(chromiumPath === undefined)('the page of a question in Chromium'
 function optionsOf(name: string): AnswerPageOptions {
   return name === 'right to left' ? { lang: 'ar' } : { brand, lang: 'en-GB', timeZone: 'Europe/Oslo' }
 }
+
+describe.skipIf(chromiumPath === undefined)('the link of a question in Chromium', () => {
+  let engine: Engine
+  let server: HttpServer
+  let browser: Browser
+
+  beforeAll(async () => {
+    engine = createEngine({ tasks: [] })
+    server = await serve(engine, { answerPage: { brand } })
+    browser = await openChromium()
+  }, TEST_MS)
+
+  afterAll(async () => {
+    await browser.close()
+    await server.close()
+    await engine.close()
+  })
+
+  const asked = (): Promise<LinkedToken> =>
+    engine.wait.createToken({
+      message: 'Refund € 184.00?',
+      schema: z.object({ decision: z.enum(['approve', 'reject']), note: z.string().max(500).optional() }),
+      data: { order: '4-8213' },
+      timeout: '2d',
+    })
+
+  it(
+    'takes an answer without JavaScript, and says afterwards who gave it and when',
+    { timeout: TEST_MS },
+    async () => {
+      await using page = await openPage(browser, { javaScriptEnabled: false })
+      const token = await asked()
+      await page.goto(token.linkFor({ id: 'ann', name: 'Ann' }))
+      await page.click('[name="answer.0"][value="0"]')
+      await page.fill('[name="answer.1"]', 'As agreed.')
+      await page.click('.main')
+      expect(await page.textContent('main')).toContain('Thank you')
+      const { output, answeredBy } = await engine.wait.retrieveToken(token)
+      expect([output, answeredBy]).toEqual([
+        { decision: 'approve', note: 'As agreed.' },
+        { id: 'ann', name: 'Ann', via: 'link' },
+      ])
+      await page.goto(token.link)
+      const shown = await page.textContent('main')
+      for (const part of ['This is answered', 'by Ann', 'As agreed.']) expect(shown).toContain(part)
+      expect(shown).toMatch(/\d:\d\d/)
+    },
+  )
+
+  it('tells the loser of a race who has won', { timeout: TEST_MS }, async () => {
+    await using page = await openPage(browser, { javaScriptEnabled: false })
+    const token = await asked()
+    await page.goto(token.linkFor({ id: 'bo', name: 'Bo' }))
+    await engine.wait.completeToken(token, { decision: 'reject' }, { by: { id: 'ann', name: 'Ann' } })
+    await page.click('[name="answer.0"][value="0"]')
+    await page.click('.main')
+    const told = await page.textContent('main')
+    for (const part of ['answered before you', 'by Ann', 'changed nothing']) expect(told).toContain(part)
+    expect((await engine.wait.retrieveToken(token)).output).toEqual({ decision: 'reject' })
+  })
+
+  it('is answered by keys alone at 360 px, without a violation', { timeout: TEST_MS }, async () => {
+    await using page = await openPage(browser)
+    const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    const expectFine = async (): Promise<void> => {
+      const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      expect(await page.evaluate(overflow)).toBe(0)
+      await page.evaluate(axe)
+      expect(
+        await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))'),
+      ).toEqual([])
+    }
+    await page.setViewportSize({ width: 360, height: 800 })
+    const token = await asked()
+    await page.goto(token.link)
+    await expectFine()
+    const focused = (): Promise<string> =>
+      page.evaluate('document.activeElement.name || document.activeElement.tagName')
+    for (let step = 0; step < 20 && (await focused()) !== 'answer.0'; step += 1)
+      await page.keyboard.press('Tab')
+    for (const key of ['ArrowDown', 'Tab', 'O', 'k', 'Tab', 'Enter']) await page.keyboard.press(key)
+    await expect
+      .poll(async () => (await engine.wait.retrieveToken(token)).output, { timeout: STEP_MS })
+      .toEqual({ decision: 'reject', note: 'Ok' })
+    await expect.poll(() => page.textContent('main'), { timeout: STEP_MS }).toContain('Thank you')
+    await expectFine()
+  })
+})

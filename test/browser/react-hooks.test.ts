@@ -124,7 +124,10 @@ describe.skipIf(chromiumPath === undefined)('the published React hooks on a page
 
   it('change nothing with the second click', { timeout: TEST_MS }, async () => {
     await using app = await served()
-    const token = await app.engine.wait.createToken()
+    const token = await app.engine.wait.createToken({
+      message: 'Refund?',
+      schema: { type: 'object', properties: { approved: { type: 'boolean' } } },
+    })
     await using page = await open(app, { token: token.id, tokenAccess: token.publicAccessToken })
     for (const name of ['Refuse', 'Approve']) {
       const answered = page.waitForResponse(/\/complete$/)

@@ -129,6 +129,30 @@ describe('the published client’s wait', { timeout: TEST_MS }, () => {
     expect(error?.message).toContain('timed out')
   })
 
+  it('reads and completes a token that has a question, of which it is told nothing', async () => {
+    await using app = await served()
+    const { id } = await app.engine.wait.createToken({
+      message: 'Refund?',
+      choices: ['yes', 'no'],
+      data: { order: 1 },
+      onTimeoutText: 'No refund.',
+    })
+    const listed = await collect(wait.listTokens())
+    for (const token of [await wait.retrieveToken(id), ...listed]) {
+      expect(token).toMatchObject({ id, status: 'WAITING' })
+      for (const name of ['question', 'answeredBy', 'message', 'link']) expect(token).not.toHaveProperty(name)
+    }
+    await expect(wait.completeToken(id, 'maybe')).rejects.toThrow('does not fit')
+    expect((await wait.retrieveToken(id)).status).toBe('WAITING')
+    expect(await wait.completeToken(id, 'yes')).toEqual({ success: true })
+    expect(await wait.completeToken(id, 'no')).toEqual({ success: true })
+    const { status, output, answeredBy } = (await wait.retrieveToken(id)) as {
+      readonly [name: string]: unknown
+    }
+    expect([status, output, answeredBy]).toEqual(['COMPLETED', 'yes', undefined])
+    expect((await app.engine.wait.retrieveToken(id)).answeredBy).toEqual({ via: 'http' })
+  })
+
   it('waits for a token only inside a task of its own service', async () => {
     await using _app = await served()
     const token = await wait.createToken()
