@@ -1,4 +1,4 @@
-import type { Clock, Engine, RunHandle, Storage, Task } from 'waitpoint'
+import type { Clock, Engine, QuestionOptions, RunHandle, Storage, Task } from 'waitpoint'
 import { createEngine, task, wait } from 'waitpoint'
 import type { Approvals, Draft, Review, Verdict } from './bare/approvals.ts'
 import { Mailbox } from './bare/mailbox.ts'
@@ -11,12 +11,12 @@ export class EngineApprovals implements Approvals {
   readonly #engine: Engine
 
   /** Each run's wait has its own deadline: `timeoutMs`, and one millisecond more for each run. */
-  constructor(timeoutMs = 600_000, storage?: Storage, clock?: Clock) {
+  constructor(timeoutMs = 600_000, storage?: Storage, clock?: Clock, question: QuestionOptions = {}) {
     let created = 0
     this.#review = task({
       id: 'review',
       run: async ({ doc }: Draft): Promise<Review> => {
-        const token = await wait.createToken({ timeout: timeoutMs + (created += 1) })
+        const token = await wait.createToken({ timeout: timeoutMs + (created += 1), ...question })
         this.#mailbox.say(token.id)
         const { approved } = await wait.forToken<Verdict>(token).unwrap()
         return { doc, approved }

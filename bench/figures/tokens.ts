@@ -29,6 +29,12 @@ const many: Sides = {
   },
 }
 
+const QUESTION = {
+  message: 'Publish it?',
+  schema: { type: 'object', required: ['approved'], properties: { approved: { type: 'boolean' } } },
+  data: { doc: 'd1' },
+}
+
 const updates: Sides = {
   name: 'run with a wait and a subscriber, as without one',
   count: 1_000,
@@ -43,10 +49,21 @@ const updates: Sides = {
   },
 }
 
+const asked: Sides = {
+  name: 'run with a question, as with a plain token',
+  count: 1_000,
+  rounds: 20,
+  warmUps: 5,
+  sides: {
+    ours: (count) => crowdOf(new EngineApprovals(undefined, undefined, undefined, QUESTION), count),
+    bare: (count) => crowdOf(new EngineApprovals(), count),
+  },
+}
+
 /** A wait without the run around it, a very large number of runs at once, and the cost of following every update. */
 export const tokens: Figure = {
   name: 'tokens',
-  contests: [token, many, updates],
+  contests: [token, many, updates, asked],
   async measure(lab) {
     const line = async (contest: Sides): Promise<Awaited<ReturnType<Figure['measure']>>[number]> => ({
       what: contest.name,
@@ -54,7 +71,12 @@ export const tokens: Figure = {
       count: lab.count(contest.count),
       ...(await lab.hold(contest)),
     })
-    return [await line(token), await line(many), await line(updates)]
+    return [
+      await line(token),
+      await line(many),
+      await line(updates),
+      { ...(await line(asked)), goal: { kind: 'ratio', most: 1.1 } },
+    ]
   },
 }
 

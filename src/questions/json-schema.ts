@@ -1,5 +1,6 @@
 import { format, type OutputUnit, Validator } from '@cfworker/json-schema'
 import type { Awaitable } from '../contract/storage.ts'
+import { chain } from '../primitives/awaitable.ts'
 import { type Late, late } from '../primitives/late.ts'
 import type { AnswerIssue } from '../api/question.ts'
 import { isPart, type Kind, KEYWORDS, KINDS, NAMES, type SchemaPart } from './keywords.ts'
@@ -19,6 +20,9 @@ const STEPS_OF_UNIT = 200
 /** Of a text that is measured, which is quicker than a step of a pattern. */
 const CHARACTERS_OF_UNIT = 1_000
 const MOST_ISSUES = 20
+/** Schemas that are kept as they were read: a question is asked and answered by one, again and again. */
+const MOST_READ = 50
+const known = new Map<string, JsonSchemaCheck>()
 
 /** A JSON Schema that is none, or by which answers cannot be checked in a bounded time. */
 export class SchemaRefused extends Error {}
@@ -42,15 +46,21 @@ export class JsonSchemaCheck {
 
   /** Reads a schema. Throws, or rejects with, SchemaRefused. */
   static of(schema: unknown): Awaitable<JsonSchemaCheck> {
-    const check = new JsonSchemaCheck(schema)
-    return check.#texts.length + check.#names.length === 0
-      ? check
-      : PATTERNS.use((patterns) => check.#readPatterns(patterns))
-  }
-
-  private constructor(schema: unknown) {
     const text = isPart(schema) ? JSON.stringify(schema) : undefined
     if (text === undefined) throw new SchemaRefused('the schema is no JSON Schema')
+    const read = known.get(text)
+    if (read !== undefined) return read
+    const check = new JsonSchemaCheck(text)
+    const isReady = check.#texts.length + check.#names.length === 0
+    return chain(isReady ? check : PATTERNS.use((patterns) => check.#readPatterns(patterns)), (checked) => {
+      known.set(text, checked)
+      const [oldest] = known.keys()
+      if (known.size > MOST_READ && oldest !== undefined) known.delete(oldest)
+      return checked
+    })
+  }
+
+  private constructor(text: string) {
     if (new TextEncoder().encode(text).length > MOST_BYTES)
       throw new SchemaRefused('the schema is longer than 64 kB')
     const root = JSON.parse(text) as SchemaPart
