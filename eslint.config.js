@@ -125,7 +125,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ['test/**/*.ts', 'examples/**/*.test.ts'],
     rules: {
       'no-restricted-syntax': ['error', syntax.defaultExport, syntax.exportAll, endlessMicrotasks],
       'no-restricted-globals': [

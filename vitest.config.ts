@@ -149,7 +149,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
         resolve: { alias: [{ find: /^@trigger\.dev\/sdk(\/v3)?$/, replacement: here('src/sdk.ts') }] },
         test: {
           name: 'rest',
-          include: ['test/**/*.test.ts'],
+          include: ['{test,examples}/**/*.test.ts'],
           exclude: [...core, ...databases, ...apart, 'test/.documents/**', '**/node_modules/**'],
         },
       },

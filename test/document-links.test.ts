@@ -9,6 +9,9 @@ const documents = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
   ...pagesOfDocs(),
   'bench/README.md',
+  ...readdirSync('examples', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => `examples/${path}`),
   'llms.txt',
 ].filter((path) => existsSync(path))
 const links = documents.flatMap((path) => linksOf(path, readFileSync(path, 'utf8')))

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { freePort } from '../test/support/free-port.ts'
+
+const SCRIPT = resolve('scripts/example.mjs')
+const names = readdirSync('examples').filter((name) => existsSync(`examples/${name}/README.md`))
+
+/** A folder in which applications keep their files, and a port on which they are found again. */
+class Place implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'waitpoint-example-'))
+  readonly #port: number
+
+  constructor(port: number) {
+    this.#port = port
+  }
+
+  get address(): string {
+    return `http://localhost:${this.#port}`
+  }
+
+  /** Starts an application, and waits until it says where its page is. */
+  async start(name: string): Promise<ChildProcess> {
+    const env = { ...process.env, PORT: String(this.#port) }
+    const child = spawn(process.execPath, [SCRIPT, name], { cwd: this.#folder, env, stdio: 'pipe' })
+    const said = await new Promise<string>((resolve) => {
+      let all = ''
+      child.stderr.on('data', (text) => (all += String(text)))
+      child.stdout.on('data', (text) => {
+        all += String(text)
+        if (all.includes(this.address)) resolve(all)
+      })
+      child.once('close', () => resolve(all))
+    })
+    expect(said).toContain(`open ${this.address} (Ctrl-C ends it)`)
+    return child
+  }
+
+  async page(path = '/'): Promise<string> {
+    const response = await fetch(this.address + path)
+    expect(response.status).toBe(200)
+    return response.text()
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** As Ctrl-C does it. Answers the exit code. */
+async function interrupt(child: ChildProcess): Promise<unknown> {
+  child.kill('SIGINT')
+  const [code] = (await once(child, 'exit')) as unknown[]
+  return code
+}
+
+describe('npm run example', () => {
+  it.concurrent.each(names)('%s says where its page is, shows it, and ends at Ctrl-C', async (name) => {
+    using place = new Place(await freePort())
+    const child = await place.start(name)
+    expect(await place.page()).toContain('<div id="live">')
+    expect(await place.page('/console/runs')).toContain('<main')
+    // A page that is open does not keep the program.
+    const open = await fetch(`${place.address}/changes`)
+    expect(await interrupt(child)).toBe(0)
+    await open.body?.cancel().catch(() => undefined)
+  })
+
+  it('approval-by-mail goes on after a restart, where Node has SQLite', async () => {
+    using place = new Place(await freePort())
+    const first = await place.start('approval-by-mail')
+    const body = new URLSearchParams({ from: 'ada@example.com', what: 'Train', euros: '5' })
+    await fetch(`${place.address}/expenses`, { method: 'POST', body })
+    expect(await interrupt(first)).toBe(0)
+
+    const second = await place.start('approval-by-mail')
+    const hasSqlite = process.getBuiltinModule('node:sqlite') !== undefined
+    expect((await place.page()).includes('waits for Grace')).toBe(hasSqlite)
+    expect(await interrupt(second)).toBe(0)
+  })
+
+  it('without a name lists them', async () => {
+    const child = spawn(process.execPath, [SCRIPT], { stdio: 'pipe' })
+    let said = ''
+    child.stderr.on('data', (text) => (said += String(text)))
+    expect((await once(child, 'close'))[0]).toBe(2)
+    for (const name of names) expect(said).toContain(name)
+  })
+})
+
+describe('examples/README.md', () => {
+  it('lists each folder beside it once', () => {
+    const linked = [...readFileSync('examples/README.md', 'utf8').matchAll(/\]\(([\w-]+)\/[\w.-]*\)/g)]
+    const folders = readdirSync('examples', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(linked.map(([, name]) => name).sort()).toEqual(folders.map(({ name }) => name).sort())
+  })
+})
