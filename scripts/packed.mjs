@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import ts from 'typescript'
 
 const EXPECTED =
-  /^(dist\/[\w.-]+\.(js|d\.ts)|dist\/cli\/main\.js|docs\/[\w./-]+\.(md|svg|json)|README\.md|llms\.txt|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
+  /^(dist\/[\w.-]+\.(js|d\.ts)|dist\/cli\/main\.js|docs\/[\w./-]+\.(md|svg|json)|examples\/[\w./-]+\.(md|ts|mjs)|(bench\/README|README|CHANGELOG|THIRD-PARTY-NOTICES)\.md|llms\.txt|LICENSE|package\.json)$/
 /** The peers of entries that are not named after them. */
 const PEERS = { './otel': '@opentelemetry/api' }
 /** It is not for the peer of its name: it takes what the caller has made of it, or of another driver. */

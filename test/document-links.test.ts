@@ -86,9 +86,9 @@ describe('names of files', () => {
 describe('the README', () => {
   const readme = readFileSync('README.md')
 
-  it('has at most 140 lines and 8 kB', () => {
-    expect(readme.toString().trimEnd().split('\n').length).toBeLessThanOrEqual(140)
-    expect(readme.length).toBeLessThanOrEqual(8_000)
+  it('has at most 120 lines and 6.5 kB', () => {
+    expect(readme.toString().trimEnd().split('\n').length).toBeLessThanOrEqual(120)
+    expect(readme.length).toBeLessThanOrEqual(6_500)
   })
 })
 
