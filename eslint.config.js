@@ -148,7 +148,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['{src,test,bench,examples,scripts}/**/*.{ts,tsx,js,mjs}'],
+    files: ['{src,test,bench,examples,scripts,site}/**/*.{ts,tsx,js,mjs}'],
     ignores: ['test/plain-words.test.ts', 'test/support/plain-words.js'],
     plugins: { waitpoint: { rules: { 'plain-words': plainWords } } },
     rules: { 'waitpoint/plain-words': 'error' },

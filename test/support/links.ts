@@ -57,7 +57,7 @@ export function anchorsOf(text: string): string[] {
 }
 
 /** Lower case; a link or an emphasis is its text; letters, digits, `_` and `-` stay; a space is a `-`. */
-function slugOf(heading: string): string {
+export function slugOf(heading: string): string {
   return heading
     .replace(/!?\[(?<text>[^\]]*)\]\([^)]*\)/g, '$<text>')
     .replace(/(?<![\w])_(?<text>[^_]+)_(?![\w])/g, '$<text>')
