@@ -4,8 +4,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 export interface Arguments {
   readonly file: string
   readonly bytes: number
-  /** Wait for a curl by the user instead of approving from a child process. */
-  readonly ask: boolean
+  /** So long a person has for the answer. */
+  readonly waitMs: number
   /** Store everything in this SQLite file, and continue where an earlier start was stopped. */
   readonly db: string | undefined
 }
@@ -13,31 +13,43 @@ export interface Arguments {
 /** A wrong command line or an unreadable file: one line for people. */
 export class ArgumentError extends Error {}
 
-const USAGE = 'usage: npm start [-- --ask | --db file.db] [file]'
+export const HELP = `A task reads a file as a model would write it, asks whether to publish it, and waits for the answer: yours, or its own.
 
-/** Reads the command line and checks that the file can be read. */
-export function readArguments(argv: readonly string[]): Arguments {
-  const { db, others } = takeDatabase(argv)
-  const options = others.filter((argument) => argument.startsWith('-'))
-  const files = others.filter((argument) => !argument.startsWith('-'))
-  const unknown = options.find((option) => option !== '--ask')
-  if (unknown !== undefined) throw new ArgumentError(`Cannot use ${unknown}: it is not an option; ${USAGE}`)
-  if (files.length > 1)
-    throw new ArgumentError(`Cannot review ${files.length} files: only one is allowed; ${USAGE}`)
-  const file = files[0] ?? 'README.md'
-  return { file, bytes: sizeOf(file), ask: db !== undefined || options.includes('--ask'), db }
+Usage: npm start -- [options] [file]
+
+  file              what is reviewed (default: README.md)
+  --wait <seconds>  approve it after so long without an answer, at most 600 (default: 20; without a terminal 0)
+  --db <file>       keep the run in this SQLite file: a start after Ctrl-C or kill -9 goes on with it
+  --help            say this, and end
+`
+
+const MORE = 'npm start -- --help says more'
+
+/** Reads the command line and checks that the file can be read; `undefined` if it asks for help. */
+export function readArguments(argv: readonly string[], isTerminal: boolean): Arguments | undefined {
+  if (argv.includes('--help') || argv.includes('-h')) return undefined
+  const rest = [...argv]
+  const db = take(rest, '--db', 'the path of a file')
+  const wait = take(rest, '--wait', 'a number of seconds')
+  const waitS = wait === undefined ? (isTerminal ? 20 : 0) : /^\d{1,3}$/.test(wait) ? Number(wait) : Infinity
+  if (waitS > 600)
+    throw new ArgumentError(`Cannot wait for ${wait} s: it must be a number from 0 to 600; ${MORE}`)
+  const unknown = rest.find((argument) => argument.startsWith('-'))
+  if (unknown !== undefined) throw new ArgumentError(`Cannot use ${unknown}: it is not an option; ${MORE}`)
+  if (rest.length > 1)
+    throw new ArgumentError(`Cannot review ${rest.length} files: only one is allowed; ${MORE}`)
+  const [file = 'README.md'] = rest
+  return { file, bytes: sizeOf(file), waitMs: waitS * 1000, db }
 }
 
-function takeDatabase(argv: readonly string[]): {
-  readonly db: string | undefined
-  readonly others: readonly string[]
-} {
-  const at = argv.indexOf('--db')
-  if (at === -1) return { db: undefined, others: argv }
-  const db = argv[at + 1]
-  if (db === undefined || db.startsWith('-'))
-    throw new ArgumentError(`Cannot use --db: it needs the path of a file; ${USAGE}`)
-  return { db, others: argv.toSpliced(at, 2) }
+/** Takes an option and its value out of the arguments. */
+function take(rest: string[], option: string, needed: string): string | undefined {
+  const at = rest.indexOf(option)
+  if (at === -1) return undefined
+  const [, value] = rest.splice(at, 2)
+  if (value === undefined || value.startsWith('-'))
+    throw new ArgumentError(`Cannot use ${option}: it needs ${needed}; ${MORE}`)
+  return value
 }
 
 function sizeOf(file: string): number {

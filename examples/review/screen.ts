@@ -1,51 +1,25 @@
-import type { Run, Token } from 'waitpoint'
-
-const EVERY_BYTES = 1_048_576
-
-/** Writes the review to standard output: the text as it arrives, and progress lines on a terminal. */
+/** Writes one line for each step; on a terminal also a last line that changes. */
 export class Screen {
-  readonly #bytes: number
+  readonly isTerminal: boolean = process.stdout.isTTY
   readonly #startedAt = Date.now()
-  readonly #timeline: string[] = []
-  #characters = 0
-  #read = 0
-  #shownAt = 0
 
-  constructor(bytes: number) {
-    this.#bytes = bytes
+  /** One step, with the time since the start. */
+  step(text: string): void {
+    const seconds = ((Date.now() - this.#startedAt) / 1000).toFixed(1)
+    this.#write(`${seconds.padStart(5)} s  ${text}\n`)
   }
 
-  text(chunk: string): void {
-    process.stdout.write(chunk)
-    this.#characters += chunk.length
-    this.#read += Buffer.byteLength(chunk)
-    if (this.#characters - this.#shownAt >= EVERY_BYTES) this.progress()
+  /** More about the step before. */
+  detail(text: string): void {
+    this.#write(`         ${text}\n`)
   }
 
-  /** On standard error, so that a pipe receives only the text. */
-  progress(): void {
-    this.#shownAt = this.#characters
-    const share = this.#bytes === 0 ? 100 : Math.min(100, Math.round((this.#read / this.#bytes) * 100))
-    process.stderr.write(`\n… draft: ${this.#characters} characters, ${share} % of ${this.#bytes} bytes\n`)
+  /** What goes on right now, until the next line. */
+  status(text: string): void {
+    if (this.isTerminal) this.#write(`         ${text.slice(0, process.stdout.columns - 10)}`)
   }
 
-  line(text: string): void {
-    process.stdout.write(`${text}\n`)
-  }
-
-  record(entry: string): void {
-    this.#timeline.push(`${String(Date.now() - this.#startedAt).padStart(6)} ms  ${entry}`)
-  }
-
-  run({ status }: Run): void {
-    this.record(`run    ${status}`)
-  }
-
-  token({ status, tags }: Token): void {
-    this.record(`token  ${status} [${tags.join(', ')}]`)
-  }
-
-  timeline(): void {
-    this.line(['timeline', ...this.#timeline].join('\n'))
+  #write(text: string): void {
+    process.stdout.write(this.isTerminal ? `\r\u001b[2K${text}` : text)
   }
 }

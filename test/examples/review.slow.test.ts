@@ -25,15 +25,25 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('npm start', () => {
-  it('reviews README.md, is approved by another process, and ends by itself', () => {
-    expect(firstRun.stdout).toContain('# waitpoint')
-    expect(firstRun.stdout).toMatch(
-      /curl -X POST http:\/\/127\.0\.0\.1:\d+\/api\/v1\/waitpoints\/tokens\/waitpoint_/,
-    )
-    expect(firstRun.stdout).toMatch(/^output \{"file":"README.md",.*"approved":true,"by":"process \d+"\}$/m)
-    expect(firstRun.stdout).toMatch(/timeline\n.*QUEUED\n.*EXECUTING\n.*token {2}WAITING \[review\]\n/)
-    expect(firstRun.stderr).toContain('100 %')
-    expect(firstRun.code).toBe(0)
+  it('tells its steps, approves itself where there is no terminal, and ends by itself', () => {
+    expect(firstRun).toMatchObject({ code: 0, stderr: '' })
+    const lines = firstRun.stdout.split('\n').map((line) => line.replace(/^ +\d+\.\d s/, '+').trim())
+    const steps = [
+      /^\+ {2}triggers run_\w+, which reviews README\.md$/,
+      /^see it in the console: http:\/\/127\.0\.0\.1:\d+\/console\/runs\/run_\w+$/,
+      /^\+ {2}the draft is there: \d+ characters$/,
+      /^\+ {2}the run is WAITING$/,
+      /^answer on its page: http:\/\/127\.0\.0\.1:\d+\/answer\/waitpoint_\S+$/,
+      /^or by curl: curl -X POST http:\/\/127\.0\.0\.1:\d+\/api\/v1\/waitpoints\/tokens\/waitpoint_/,
+      /^\+ {2}no answer within 0 s: approves it as that curl does$/,
+      /^\+ {2}that curl is answered 200 \{"success":true,/,
+      /^\+ {2}its output is \{"file":"README\.md",.*"decision":"approve","via":"url"\}$/,
+    ]
+    const found = steps.map((step) => lines.findIndex((line) => step.test(line)))
+    expect(found).not.toContain(-1)
+    expect(found).toEqual(found.toSorted((one, other) => one - other))
+    // It tells what happens, and prints no file.
+    expect(lines.length).toBeLessThan(20)
   })
 
   it.each([
@@ -54,59 +64,65 @@ describe('npm start', () => {
     [
       '--db without a file',
       ['--db'],
-      'Cannot use --db: it needs the path of a file; usage: npm start [-- --ask | --db file.db] [file]\n',
+      'Cannot use --db: it needs the path of a file; npm start -- --help says more\n',
     ],
     [
       'an unknown option',
       ['--fast'],
-      'Cannot use --fast: it is not an option; usage: npm start [-- --ask | --db file.db] [file]\n',
+      'Cannot use --fast: it is not an option; npm start -- --help says more\n',
+    ],
+    [
+      'too long a wait',
+      ['--wait', '601'],
+      'Cannot wait for 601 s: it must be a number from 0 to 600; npm start -- --help says more\n',
     ],
   ])('says in one line what is wrong with %s', async (_name, args, message) => {
     expect(await ended(start(...args))).toEqual({ code: 1, stdout: '', stderr: message })
   })
 
-  it('waits for your own answer with --ask', async () => {
-    const child = start('--ask', 'LICENSE')
+  it('says its options with --help', async () => {
+    const { code, stdout } = await ended(start('--help', '--fast'))
+    expect(stdout).toContain('--wait <seconds>')
+    expect(code).toBe(0)
+  })
+
+  it('waits for your answer: the printed pages are there, and the printed curl works', async () => {
+    const child = start('--wait', '600', 'LICENSE')
     const ending = ended(child)
-    const response = await fetch(await urlOf(child), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"approved":false,"by":"me"}',
-    })
-    expect(await response.json()).toEqual({ success: true, status: 'COMPLETED' })
+    const { shown, page, url, body } = await asked(child)
+    expect(await textAt(shown)).toContain('LICENSE')
+    // A page of another site whose name leads to this machine is not let in.
+    expect((await fetch(shown.replace('127.0.0.1', 'localhost'))).status).toBe(403)
+    expect(await textAt(page)).toMatch(/Publish the draft of LICENSE, which has \d+ words\?/)
+    expect(body).toBe('"approve"')
+    expect(await post(url, '"reject"')).toMatchObject({ success: true, status: 'COMPLETED' })
     const { code, stdout: printed } = await ending
-    expect(printed).toContain('"approved":false,"by":"me"')
+    expect(printed).toContain('"decision":"reject","via":"url"')
     expect(code).toBe(0)
   })
 
   it('goes on where it was killed with --db, and is approved at the same URL', async () => {
-    const args = ['--db', join(folder, 'review.db'), 'LICENSE']
+    const args = ['--db', join(folder, 'review.db'), '--wait', '600', 'LICENSE']
     const child = start(...args)
-    const url = await urlOf(child)
+    const { url, page } = await asked(child)
     const gone = once(child, 'exit')
     child.kill('SIGKILL')
     await gone
 
     const again = start(...args)
     const ending = ended(again)
-    expect(await urlOf(again)).toBe(url)
-    const { status } = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"approved":true,"by":"me"}',
-    })
-    expect(status).toBe(200)
+    expect(await asked(again)).toMatchObject({ url, page })
+    expect(await post(url, '"approve"')).toMatchObject({ success: true })
     const { code, stdout } = await ending
-    expect(stdout).toContain('continuing with run_')
-    expect(stdout).toContain('Permission is hereby granted')
-    expect(stdout).toMatch(/^output \{"file":"LICENSE",.*"approved":true,"by":"me"\}$/m)
+    expect(stdout).toContain('goes on with run_')
+    expect(stdout).toMatch(/its output is \{"file":"LICENSE",.*"decision":"approve","via":"url"\}$/m)
     expect(code).toBe(0)
   })
 
   it('stops at once on Ctrl-C', async () => {
-    const child = start('--ask', 'LICENSE')
+    const child = start('--wait', '600', 'LICENSE')
     const ending = ended(child)
-    await urlOf(child)
+    await asked(child)
     child.kill('SIGINT')
     expect(await ending).toMatchObject({
       code: 130,
@@ -141,15 +157,37 @@ async function ended(child: ChildProcess): Promise<Ended> {
   return { code, stdout, stderr }
 }
 
-/** The address in the printed curl line, once the program waits. */
-function urlOf(child: ChildProcess): Promise<string> {
+interface Asked {
+  /** The page of the console. */
+  readonly shown: string
+  /** The page for an answer. */
+  readonly page: string
+  /** What the printed curl sends where. */
+  readonly url: string
+  readonly body: string
+}
+
+/** The addresses that a program has printed, once it waits. */
+function asked(child: ChildProcess): Promise<Asked> {
+  const line =
+    /console: (\S+)\n[^]*its page: (\S+)\n.*curl -X POST (\S+) -H 'content-type: application\/json' -d '(.*)'\n/
   let printed = ''
   return new Promise((resolve, reject) => {
     child.stdout?.on('data', (data) => {
       printed += String(data)
-      const url = /curl -X POST (\S+) /.exec(printed)?.[1]
-      if (url !== undefined) resolve(url)
+      const [, shown = '', page = '', url = '', body = ''] = line.exec(printed) ?? []
+      if (url !== '') resolve({ shown, page, url, body })
     })
     child.once('close', () => reject(new Error(`Cannot find a curl line in: ${printed}`)))
   })
+}
+
+/** What the printed curl does. */
+async function post(url: string, body: string): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' }
+  return (await fetch(url, { method: 'POST', headers, body })).json()
+}
+
+async function textAt(url: string): Promise<string> {
+  return (await fetch(url)).text()
 }
