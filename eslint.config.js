@@ -66,6 +66,8 @@ export default defineConfig(
         'test/.examples',
         'test/clients/.frameworks',
       ],
+      // An app of its own, which imports the package: test/cli/init.test.ts type-checks and runs it.
+      'template',
       // Servers of hosts that are not installed here: test/clients/frameworks.once.test.ts type-checks and runs them.
       'examples/servers',
       // Task files of another SDK, which are compiled with its types.

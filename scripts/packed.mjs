@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import ts from 'typescript'
 
 const EXPECTED =
-  /^(dist\/[\w.-]+\.(js|d\.ts)|dist\/cli\/main\.js|docs\/[\w./-]+\.(md|svg|json)|examples\/[\w./-]+\.(md|ts|mjs)|(bench\/README|README|CHANGELOG|THIRD-PARTY-NOTICES)\.md|llms\.txt|LICENSE|package\.json)$/
+  /^(dist\/[\w.-]+\.(js|d\.ts)|dist\/cli\/main\.js|docs\/[\w./-]+\.(md|svg|json)|examples\/[\w./-]+\.(md|ts|mjs)|template\/[\w./-]+|(bench\/README|README|CHANGELOG|THIRD-PARTY-NOTICES)\.md|llms\.txt|LICENSE|package\.json)$/
 /** The peers of entries that are not named after them. */
 const PEERS = { './otel': '@opentelemetry/api' }
 /** It is not for the peer of its name: it takes what the caller has made of it, or of another driver. */
@@ -27,7 +27,7 @@ function install() {
   const [{ filename, files, size }] = Array.isArray(report) ? report : Object.values(report)
   const stray = files.map(({ path }) => path).filter((path) => !EXPECTED.test(path))
   if (stray.length > 0) throw new Error(`Cannot publish these files: ${stray.join(', ')}`)
-  const missing = ['README.md', 'docs/README.md', 'llms.txt'].filter(
+  const missing = ['README.md', 'docs/README.md', 'llms.txt', 'template/server.ts'].filter(
     (name) => !files.some(({ path }) => path === name),
   )
   if (missing.length > 0) throw new Error(`Cannot publish without ${missing.join(', ')}`)
@@ -101,6 +101,11 @@ function runProgram() {
   }
   if (refused.status !== 2 || !refused.stderr.includes('name a place'))
     throw new Error(`The program ends with ${refused.status}: ${refused.stderr}`)
+  const { files: written } = JSON.parse(run('npx', '--no-install', 'waitpoint', 'init', 'app', '--json'))
+  const absent = ['.gitignore', '.env', 'package.json', 'tasks/publish.ts'].filter(
+    (file) => !written.includes(file),
+  )
+  if (absent.length > 0) throw new Error(`The program writes an app without ${absent.join(', ')}`)
   return run('npx', '--no-install', 'waitpoint', '--version').trim()
 }
 

@@ -10,13 +10,15 @@ const entries = readdirSync('src')
   .filter((name) => name.endsWith('.ts'))
   .map((name) => `src/${name}`)
 const examples = [...readSources('src').keys()].flatMap((path) => examplesOf(path, entries))
+/** The app that `waitpoint init` writes; test/cli/init.test.ts runs it. */
+const template = ['template/server.ts', 'template/tasks/publish.ts', 'template/tasks/publish.test.ts']
 const pathOf = (index: number): string => `${FOLDER}/${index}.ts`
 let problems: readonly TypeProblem[] = []
 
 beforeAll(() => {
   mkdirSync(FOLDER, { recursive: true })
   for (const [index, { code }] of examples.entries()) writeFileSync(pathOf(index), code)
-  problems = typeProblems(examples.map((_example, index) => pathOf(index)))
+  problems = typeProblems([...template, ...examples.map((_example, index) => pathOf(index))])
 })
 
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
@@ -34,4 +36,10 @@ describe('the examples of doc comments', () => {
       expect(problems.filter(({ path }) => path === pathOf(index))).toEqual([])
     },
   )
+})
+
+describe('the app that `waitpoint init` writes', () => {
+  it('type-checks', () => {
+    expect(problems.filter(({ path }) => template.includes(path))).toEqual([])
+  })
 })

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { systemClock } from 'waitpoint'
@@ -66,6 +66,7 @@ export class InstalledPackage implements Disposable {
     })
     await build({ ...settings, entryPoints: ['test/cli/app.ts'], outfile: join(folder, 'app.mjs') })
     copyFileSync('package.json', join(folder, 'node_modules/waitpoint/package.json'))
+    cpSync('template', join(folder, 'node_modules/waitpoint/template'), { recursive: true })
     return new InstalledPackage(folder)
   }
 

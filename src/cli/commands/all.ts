@@ -3,6 +3,7 @@ import { consoleCommand } from './console.ts'
 import { dev, devProcess } from './dev.ts'
 import { doctor } from './doctor.ts'
 import { exportRun } from './export.ts'
+import { init } from './init.ts'
 import { cancelRunByHand } from './runs/cancel.ts'
 import { explainRunByHand } from './runs/explain.ts'
 import { migrate } from './migrate.ts'
@@ -20,6 +21,7 @@ import { listTokensByHand } from './tokens/list.ts'
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly CliCommand[] = [
+  init,
   dev,
   devProcess,
   consoleCommand,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ownFile } from '../../primitives/own-file.ts'
 
 /** The files that names of packages lead to, as addresses. */
@@ -32,6 +32,11 @@ export function ownNames(): PackageNames {
 /** The version of this package. */
 export function ownVersion(): string {
   return ownPackage().about.version
+}
+
+/** The files of an app that `init` writes. */
+export function templateFolder(): string {
+  return fileURLToPath(new URL('template/', ownPackage().url))
 }
 
 interface OwnPackage {
