@@ -30,6 +30,10 @@ class Project {
     return installed.start(args, this.#folder)
   }
 
+  startOnTerminal(...args: readonly string[]): ReturnType<InstalledPackage['startOnTerminal']> {
+    return installed.startOnTerminal(args, this.#folder)
+  }
+
   async call(...args: readonly string[]): Promise<string> {
     const { code, out, err } = await this.start(...args).ended
     if (code !== 0) throw new Error(`${args.join(' ')} ends with ${code}: ${err}`)
@@ -91,6 +95,70 @@ describe('waitpoint dev', () => {
     dev.kill('SIGINT')
     expect(await dev.ended).toMatchObject({ code: 0 })
     expect(await project.call('runs', 'list')).toContain(id)
+  })
+
+  it('starts a run by a key on a terminal, and says how to start one from another', async () => {
+    const project = new Project({
+      'package.json': '{ "type": "module" }',
+      'tasks/ask.ts': ASK,
+      'tasks/greet.ts': `import { task } from 'waitpoint'
+        export const greet = task({ id: 'greet', run: async ({ name = 'you' }: { name?: string }) => 'hello, ' + name })`,
+      'lib/ending.ts': `export const ending: string = '.'`,
+    })
+    await using dev = project.startOnTerminal('dev', '--db', 'my.db')
+    await dev.says(/ready: \[1\] ask, \[2\] greet\r\n/, /✗/)
+    expect(dev.out).toContain(`npx waitpoint runs trigger ask --db my.db --payload '{}'`)
+    dev.type('92')
+    await dev.says(/(run_\w+) {2}greet {2}was started with the payload \{\}\r\n[^]*COMPLETED/)
+    const id = await project.call('runs', 'trigger', 'greet', '--db', 'my.db', '--payload', '{"name":"Ada"}')
+    await dev.says(new RegExp(`${id} {2}greet {2}COMPLETED`))
+    dev.type('2')
+    const [last = ''] =
+      /run_\w+/.exec(
+        await dev.says(new RegExp(`run_\\w+ {2}greet {2}was started with the payload of ${id}`)),
+      ) ?? []
+    await dev.says(new RegExp(`${last} {2}greet {2}COMPLETED`))
+    expect(JSON.parse(await project.call('runs', 'get', last, '--db', 'my.db', '--json'))).toMatchObject({
+      output: 'hello, Ada',
+    })
+    dev.type('\u0003')
+    expect(await dev.ended).toMatchObject({ code: 0 })
+
+    const noted = await project.start('runs', 'trigger', 'greet', '--db', 'my.db').ended
+    expect(noted.err).toContain('No process executes runs of my.db right now')
+    const misspelt = await project.start('runs', 'trigger', 'gret', '--db', 'my.db').ended
+    expect(misspelt).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('did you mean "greet"?') as string,
+    })
+  })
+
+  it('tells type errors of the files that it has loaded, and does not wait for them', async () => {
+    const project = new Project({
+      'package.json': '{ "type": "module" }',
+      'tsconfig.json':
+        '{ "compilerOptions": { "types": [], "lib": ["es2022"], "noResolve": true, "allowImportingTsExtensions": true, "noEmit": true } }',
+      'tasks/greet.js': `import { task } from 'waitpoint'
+        import { name } from '../lib/name.ts'
+        export const greet = task({ id: 'greet', run: async () => name })`,
+      'lib/name.ts': `export const name: string = 'Ada'`,
+      'lib/other.ts': `export const other: string = 1`,
+    })
+    await using dev = project.start('dev', '--json')
+    await dev.says(ready(1, 'greet'), FAILED)
+    project.write('lib/name.ts', `\nexport const name: string = 1`)
+    await dev.says(ready(2, 'greet'), FAILED)
+    const [, types = ''] = /(\{"event":"types".*)/.exec(await dev.says(/\{"event":"types".*\n/)) ?? []
+    expect(JSON.parse(types)).toEqual({
+      event: 'types',
+      problems: [
+        { path: 'lib/name.ts', line: 2, message: expect.stringMatching(/^TS2322: Type 'number'/) as string },
+      ],
+    })
+    project.write('lib/name.ts', `export const name: string = 'Bob'`)
+    await dev.says(/"event":"types","problems":\[\]/)
+    dev.kill('SIGINT')
+    expect(await dev.ended).toMatchObject({ code: 0 })
   })
 
   it('says which file cannot be read, and waits until it can', async () => {

@@ -27,6 +27,7 @@ export async function callProgram(
     env,
     width: 80,
     signal: new AbortController().signal,
+    hearKeys: () => false,
     print,
     printJson: (value) => print(JSON.stringify(value)),
     note: (text) => void (err += `${text}\n`),
@@ -78,6 +79,18 @@ export class InstalledPackage implements Disposable {
   /** Starts `waitpoint`. */
   start(args: readonly string[], cwd: string = this.folder): RunningProgram {
     return this.node([join(this.folder, 'node_modules/waitpoint/dist/cli/main.js'), ...args], cwd)
+  }
+
+  /** Starts `waitpoint` on a terminal of its own, for a person who types. */
+  startOnTerminal(args: readonly string[], cwd: string): RunningProgram & { type(keys: string): void } {
+    const main = join(this.folder, 'node_modules/waitpoint/dist/cli/main.js')
+    const command = [process.execPath, main, ...args].join(' ')
+    const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      cwd,
+      env: this.#env,
+      stdio: 'pipe',
+    })
+    return Object.assign(new RunningProgram(child), { type: (keys: string) => void child.stdin.write(keys) })
   }
 
   /** Starts `waitpoint` for a user with no rights but those that files give. That is said of root, who has all otherwise. */

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import type { CliCommand } from '../command.ts'
 import { type DevEvent, DevSession } from '../dev/session.ts'
+import type { TypeProblem } from '../dev/type-check.ts'
 import { devWorker } from '../dev/worker.ts'
 import { EXIT, UsageError } from '../exit.ts'
 import { quote } from '../given.ts'
@@ -37,8 +38,19 @@ export const dev: CliCommand = {
     const database = given.option('db') ?? DEV_DATABASE
     const port = given.whole('port', { from: 0, to: 65_535 }) ?? 0
     const secretKey = keptKey(`${database}.key`, terminal)
-    const show = given.has('json') ? jsonLines(terminal, secretKey) : lines(terminal, secretKey)
-    const session = new DevSession(terminal.clock, { path, database, port, secretKey }, show)
+    let tasks: readonly string[] = []
+    const press = (key: string): void => {
+      const task = tasks[Number(key) - 1]
+      if (task !== undefined) session.trigger(task)
+    }
+    const hasKeys = !given.has('json') && terminal.hearKeys(press)
+    const show = given.has('json')
+      ? jsonLines(terminal, secretKey)
+      : lines(terminal, { secretKey, database, hasKeys })
+    const session = new DevSession(terminal.clock, { path, database, port, secretKey }, (event) => {
+      if (event.kind === 'ready') tasks = event.tasks
+      show(event)
+    })
     session.start()
     await aborted(terminal.signal)
     await session.close()
@@ -86,26 +98,41 @@ function jsonLines(terminal: Terminal, key: string): (event: DevEvent) => void {
   }
 }
 
-function lines(terminal: Terminal, key: string): (event: DevEvent) => void {
+interface ShownFacts {
+  readonly secretKey: string
+  readonly database: string
+  /** A key that is pressed starts a run. */
+  readonly hasKeys: boolean
+}
+
+/** So many keys are digits. */
+const MOST_KEYS = 9
+/** More type errors than these are counted. */
+const MOST_PROBLEMS = 10
+
+function lines(terminal: Terminal, facts: ShownFacts): (event: DevEvent) => void {
   let isFirst = true
   const say = (text: string): void =>
     terminal.print(`${instantText(terminal.clock.now()).slice(11, 19)}  ${text}`)
   return (event) => {
     switch (event.kind) {
       case 'ready':
-        say(`ready: ${event.tasks.map(oneLine).join(', ')}`)
-        if (isFirst)
-          terminal.print(
-            `\n  console  ${event.url}/console\n  log in   ${event.link}\n  API      ${event.url}\n  key      ${key}\n`,
-          )
+        say(`ready: ${event.tasks.map((id, at) => nameOf(id, at, facts)).join(', ')}`)
+        if (isFirst) terminal.print(addresses(event, facts))
         isFirst = false
         return
       case 'run':
         return say(
           `${event.id}  ${oneLine(event.task)}  ${event.status}${event.error === undefined ? '' : `: ${oneLine(event.error)}`}`,
         )
+      case 'triggered':
+        return say(
+          `${event.id}  ${oneLine(event.task)}  was started with the payload ${event.as === undefined ? '{}' : `of ${event.as}`}`,
+        )
       case 'changed':
         return say(`${oneLine(event.path)} has changed`)
+      case 'types':
+        return sayTypes(event.problems, say)
       case 'remark':
       case 'error':
         return say(`! ${oneLine(event.message)}`)
@@ -113,4 +140,41 @@ function lines(terminal: Terminal, key: string): (event: DevEvent) => void {
         return say(`✗ ${visible(event.message)}\n          Waiting for a change; Ctrl-C ends.`)
     }
   }
+}
+
+/** A task, with the key that starts a run of it. */
+function nameOf(id: string, at: number, { hasKeys }: ShownFacts): string {
+  return hasKeys && at < MOST_KEYS ? `[${at + 1}] ${oneLine(id)}` : oneLine(id)
+}
+
+/** Where to look, and how to start a run. */
+function addresses(
+  { url, link, tasks: [task = ''] }: Extract<DevEvent, { readonly kind: 'ready' }>,
+  { secretKey, database, hasKeys }: ShownFacts,
+): string {
+  const place = database === DEV_DATABASE ? '' : ` --db ${shellWord(database)}`
+  const rows = [
+    ['console', `${url}/console`],
+    ['log in', link],
+    ['API', url],
+    ['key', secretKey],
+    ['a run', `npx waitpoint runs trigger ${shellWord(task)}${place} --payload '{}'`],
+    ...(hasKeys
+      ? [['', 'or press the number of its task: it has the payload of the newest one, else {}']]
+      : []),
+  ]
+  return `\n${rows.map(([name = '', value = '']) => `  ${name.padEnd(7)}  ${value}`).join('\n')}\n`
+}
+
+/** A text of any origin as one word of a shell. */
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", `'\\''`)}'`
+}
+
+function sayTypes(problems: readonly TypeProblem[], say: (text: string) => void): void {
+  if (problems.length === 0) return say('no type errors any more')
+  for (const { path, line, message } of problems.slice(0, MOST_PROBLEMS))
+    say(`! ${oneLine(path)}:${line}: ${oneLine(message)}`)
+  const more = problems.length - MOST_PROBLEMS
+  if (more > 0) say(`! and ${more} more type errors`)
 }

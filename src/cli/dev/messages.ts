@@ -2,7 +2,10 @@ import type { IgnoredFiles } from '../loading/task-files.ts'
 
 /** What the process that executes runs is told by the one that watches files. */
 export type ToWorker =
-  { readonly kind: 'start'; readonly options: WorkerOptions } | { readonly kind: 'close' }
+  | { readonly kind: 'start'; readonly options: WorkerOptions }
+  /** Starts a run of the task with this id. */
+  | { readonly kind: 'trigger'; readonly task: string }
+  | { readonly kind: 'close' }
 
 /** What it answers. */
 export type FromWorker =
@@ -26,6 +29,8 @@ export type FromWorker =
       readonly status: string
       readonly error?: string
     }
+  /** A run was started: with the payload of another one, or without any. */
+  | { readonly kind: 'triggered'; readonly id: string; readonly task: string; readonly as?: string }
   | { readonly kind: 'error'; readonly message: string }
   /** It cannot begin, and ends. */
   | { readonly kind: 'failed'; readonly message: string }

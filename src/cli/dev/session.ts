@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { relative } from 'node:path'
+import { relative, resolve } from 'node:path'
 import type { Clock } from '../../contract/clock.ts'
 import { typescriptOptions } from '../loading/typescript.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './messages.ts'
+import { TypeCheck, type TypeProblem } from './type-check.ts'
 import { WatchedFiles } from './watched-files.ts'
 
 /** An engine that has to end and does not is killed after so long: its runs are executed again. */
@@ -11,15 +12,20 @@ const PATIENCE_MS = 10_000
 
 /** What happens while tasks are developed. */
 export type DevEvent =
-  | Extract<FromWorker, { readonly kind: 'ready' | 'run' | 'remark' | 'error' | 'failed' }>
+  | Extract<FromWorker, { readonly kind: 'ready' | 'run' | 'triggered' | 'remark' | 'error' | 'failed' }>
   | { readonly kind: 'changed'; readonly path: string }
+  /** Type errors of files that were loaded, after a change; none: those of before are mended. */
+  | { readonly kind: 'types'; readonly problems: readonly TypeProblem[] }
 
 /** One process that executes runs after another: a new one each time a file has changed. */
 export class DevSession {
   readonly #clock: Clock
   readonly #options: WorkerOptions
   readonly #tell: (event: DevEvent) => void
+  readonly #types: TypeCheck
   #worker: Worker | undefined
+  #hasChanged = false
+  #hasTypeProblems = false
   #port: number
   /** What was said of the configuration: it is said once, and not again after each change. */
   readonly #remarks = new Set<string>()
@@ -32,6 +38,9 @@ export class DevSession {
     this.#options = options
     this.#tell = tell
     this.#port = options.port
+    this.#types = new TypeCheck(resolve(''), resolve(`${options.database}.types.json`), (problems) =>
+      this.#hearTypes(problems),
+    )
   }
 
   start(): void {
@@ -40,9 +49,15 @@ export class DevSession {
     )
   }
 
+  /** Starts a run of a task. Without a process that executes runs it does nothing. */
+  trigger(task: string): void {
+    this.#worker?.trigger(task)
+  }
+
   /** Lets the engine end: its runs are there for the next start. */
   close(): Promise<void> {
     this.#isClosed = true
+    this.#types.close()
     this.#step = this.#step.then(() => this.#worker?.close())
     return this.#step
   }
@@ -56,11 +71,22 @@ export class DevSession {
       this.#remarks.add(event.message)
     }
     this.#tell(event.kind === 'changed' ? { ...event, path: relative('', event.path) } : event)
+    // Types are checked when the new code is there: nothing waits for them.
+    if (this.#hasChanged && (event.kind === 'ready' || event.kind === 'failed')) this.#types.begin()
     if (event.kind !== 'changed') return
+    this.#hasChanged = true
     this.#step = this.#step.then(async () => {
       await this.#worker?.close()
       if (!this.#isClosed) this.start()
     })
+  }
+
+  #hearTypes(found: readonly TypeProblem[]): void {
+    const problems = found
+      .filter(({ path }) => this.#worker?.hasLoaded(path))
+      .map((problem) => ({ ...problem, path: relative('', problem.path) }))
+    if (problems.length > 0 || this.#hasTypeProblems) this.#tell({ kind: 'types', problems })
+    this.#hasTypeProblems = problems.length > 0
   }
 }
 
@@ -95,6 +121,14 @@ class Worker {
       })
     })
     this.#send({ kind: 'start', options })
+  }
+
+  trigger(task: string): void {
+    this.#send({ kind: 'trigger', task })
+  }
+
+  hasLoaded(path: string): boolean {
+    return this.#files.has(path)
   }
 
   async close(): Promise<void> {

@@ -40,6 +40,10 @@ export class WatchedFiles {
     for (const [path, state] of this.#state()) if (!this.#seen.has(path)) this.#seen.set(path, state)
   }
 
+  has(path: string): boolean {
+    return this.#files.has(path)
+  }
+
   close(): void {
     this.#cancelLook?.()
     for (const watcher of this.#watchers.values()) watcher.close()

@@ -16,6 +16,7 @@ import { configFileOf, foldersOfConfig, ignoredByConfig, readConfig, remarksOn }
 import { mapPackages } from '../loading/hooks.ts'
 import { EMPTY_NAMES, hostedNames, ownNames } from '../loading/names.ts'
 import { foldersAt, taskFilesAt, tasksOf, TESTS, USUAL_FOLDERS } from '../loading/task-files.ts'
+import { newestRun } from '../reach/outside-runs.ts'
 import { tasksFileOf } from '../reach/place.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './messages.ts'
 
@@ -45,6 +46,9 @@ async function work(): Promise<ExitCode> {
     const tasks = await loadTasks(options)
     const { engine, server } = await open(tasks, options)
     const link = loginLink(engine, `${server.url}/console`)
+    process.on('message', (message: ToWorker) => {
+      if (message.kind === 'trigger') void triggerAgain(engine, message.task)
+    })
     await tell({ kind: 'ready', url: server.url, link, tasks: tasks.map(({ id }) => id) })
     await closed
     await server.close()
@@ -63,7 +67,7 @@ function begun(): Promise<{ readonly options: WorkerOptions; readonly closed: Pr
       process.on('disconnect', close)
       process.on('message', (message: ToWorker) => {
         if (message.kind === 'close') close()
-        else begin({ options: message.options, closed })
+        else if (message.kind === 'start') begin({ options: message.options, closed })
       })
     })
   })
@@ -121,6 +125,18 @@ async function loadTasks({ path }: WorkerOptions): Promise<readonly AnyTask[]> {
   if (tasks.length === 0)
     throw new Error(`Cannot find a task in ${places.join(', ')}: export what task() returns`)
   return tasks
+}
+
+/** Starts a run as the newest one of the task was started; the first one has an empty object. */
+async function triggerAgain(engine: Engine, task: string): Promise<void> {
+  try {
+    const newest = await newestRun(engine, task)
+    const { id } =
+      newest === undefined ? await engine.tasks.trigger(task, {}) : await engine.runs.replay(newest.id)
+    await tell({ kind: 'triggered', id, task, ...(newest !== undefined && { as: newest.id }) })
+  } catch (thrown) {
+    await tell({ kind: 'error', message: messageOf(thrown) })
+  }
 }
 
 /** The error of an earlier attempt says nothing of these. */

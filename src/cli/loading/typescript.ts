@@ -17,7 +17,8 @@ export function typescriptOptions(folder: string): readonly string[] {
   return canStrip ? ['--experimental-strip-types', '--disable-warning=ExperimentalWarning'] : []
 }
 
-function installedIn(folder: string, name: string): string | undefined {
+/** Where the file of a package is that a project has, if it has it. */
+export function installedIn(folder: string, name: string): string | undefined {
   try {
     return requireFrom(join(folder, 'package.json')).resolve(name)
   } catch {

@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock/system.ts'
 import type { Clock } from '../../contract/clock.ts'
+import { hearKeys } from './keys.ts'
 import { shownJson } from './text.ts'
 
 /** Where a command writes to, and what it may ask of the process. */
@@ -10,6 +11,8 @@ export interface Terminal {
   readonly width: number | undefined
   /** Aborted by Ctrl-C, by a `SIGTERM`, and when the reader of the output has gone. */
   readonly signal: AbortSignal
+  /** Hears single keys from now on, if there is a person to press them; answers whether there is. Ctrl-C aborts the signal. */
+  hearKeys(pressed: (key: string) => void): boolean
   /** Writes lines for the reader of the output. */
   print(text: string): void
   /** Writes a value as JSON: over several lines for a terminal, on one line for a pipe. */
@@ -37,6 +40,7 @@ export function processTerminal(): Terminal {
     env: process.env,
     width: isTTY ? Math.max(40, columns) : undefined,
     signal: ended.signal,
+    hearKeys,
     print,
     printJson: (value) => print(shownJson(value, isTTY ? 2 : undefined)),
     note: (text) => void process.stderr.write(`${text}\n`),

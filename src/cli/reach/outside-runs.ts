@@ -31,6 +31,14 @@ export async function triggerOutside(
   return { id: record.id, isCached }
 }
 
+/** Whether an engine may be there that executes runs; a storage that lists none may have some. */
+export async function mayBeExecuted(engine: Engine): Promise<boolean> {
+  const own = inside(engine)
+  const leases = await own.call(() => own.host.storage.leases?.())
+  const now = own.host.clock.now()
+  return leases?.every(({ isLost, until = Infinity }) => isLost || until <= now) !== true
+}
+
 /** Stores a run with the payload of another one. */
 export async function replayOutside(engine: Engine, id: string): Promise<OutsideRun> {
   const record = await inside(engine).runs.replay(id)

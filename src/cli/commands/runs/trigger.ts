@@ -5,11 +5,11 @@ import type { TriggerOptions } from '../../../api/run.ts'
 import { WaitpointError } from '../../../api/errors.ts'
 import type { CliCommand } from '../../command.ts'
 import { EXIT, UsageError } from '../../exit.ts'
-import { type Given, quote } from '../../given.ts'
+import { type Given, nearest, quote } from '../../given.ts'
 import type { Terminal } from '../../output/terminal.ts'
 import { present } from '../../present.ts'
 import { MOST_PRIORITY_S } from '../../../api/trigger-options.ts'
-import { newestRun, type OutsideRun, triggerOutside } from '../../reach/outside-runs.ts'
+import { mayBeExecuted, newestRun, type OutsideRun, triggerOutside } from '../../reach/outside-runs.ts'
 import { PLACE_OPTIONS, type RunsPlace, readPlace, tasksFileOf } from '../../reach/place.ts'
 import { reaching } from '../../reach/reach.ts'
 
@@ -72,13 +72,19 @@ async function trigger(
   }
   return reaching(place, terminal, async ({ engine, name }) => {
     if (engine === undefined) throw new Error('Cannot trigger: no storage is open')
-    const queue = (await newestRun(engine, taskId))?.queue ?? queuesOfDev(place).get(taskId)
-    if (queue === undefined && !isNewTask)
+    const queues = queuesOfDev(place)
+    const queue = (await newestRun(engine, taskId))?.queue ?? queues.get(taskId)
+    if (queue === undefined && !isNewTask) {
+      const near = nearest(taskId, [...queues.keys()])
       throw new WaitpointError(
         'ERR_TASK_NOT_FOUND',
-        `Cannot trigger task ${quote(taskId)}: ${name} has no run of it, and dev has not loaded it there, so the name may be wrong; add --new-task if it is not`,
+        `Cannot trigger task ${quote(taskId)}: ${name} has no run of it, and dev has not loaded it there, so the name may be wrong${near === undefined ? '' : `: did you mean ${quote(near)}?`}; add --new-task if it is not`,
       )
-    return triggerOutside(engine, taskId, { payload, options, queue })
+    }
+    const run = await triggerOutside(engine, taskId, { payload, options, queue })
+    if (!(await mayBeExecuted(engine)))
+      terminal.note(`No process executes runs of ${name} right now: the run waits until one does.`)
+    return run
   })
 }
 
