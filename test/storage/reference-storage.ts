@@ -37,7 +37,7 @@ export class ReferenceStorage {
   readonly tokens: Map<string, TokenRecord> = new Map()
   readonly leases: Map<string, { until: number; isLost: boolean; executing?: number }> = new Map()
   /** The last claim of each owner, and what it handed out. */
-  readonly claims: Map<string, { number: number; runs: readonly RunRecord[] }> = new Map()
+  readonly claims: Map<string, number> = new Map()
   waits: ReferenceWait[] = []
   /** Parked runs that were refused a slot. */
   readonly refused: Set<string> = new Set()
@@ -104,15 +104,9 @@ export class ReferenceStorage {
   claim(claim: RunClaim): ReferenceClaim {
     this.#loseLeases(claim.now)
     if (!this.#isAlive(claim.by)) return { runs: [], ended: [], isTrialDue: false }
-    const last = this.claims.get(claim.by)
-    if (last !== undefined && claim.number <= last.number) {
-      const runs = claim.number === last.number ? last.runs : []
-      const left = runs.filter((run) => this.#isAsClaimed(run)).map(({ id }) => this.run(id))
-      return { runs: left, ended: [], isTrialDue: false }
-    }
-    const answer = this.#claimAnew(claim)
-    this.claims.set(claim.by, { number: claim.number, runs: answer.runs })
-    return answer
+    if (claim.number <= (this.claims.get(claim.by) ?? 0)) return { runs: [], ended: [], isTrialDue: false }
+    this.claims.set(claim.by, claim.number)
+    return this.#claimAnew(claim)
   }
 
   #claimAnew(claim: RunClaim): ReferenceClaim {
@@ -162,11 +156,6 @@ export class ReferenceStorage {
 
   #diedAlone(run: RunRecord): boolean {
     return isSuspect(run) && this.leases.get(run.owner ?? '')?.executing === 1
-  }
-
-  #isAsClaimed({ id, epoch }: RunRecord): boolean {
-    const run = this.run(id)
-    return run.status === 'EXECUTING' && run.epoch === epoch && run.owner !== undefined
   }
 
   /** What a claim would hand out now, in order. */

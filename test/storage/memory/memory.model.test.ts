@@ -174,7 +174,7 @@ function claim(fields: {
 }): Step {
   return (world) => {
     const by = ownerOf(world, fields.owner)
-    const last = world.model.claims.get(by)?.number
+    const last = world.model.claims.get(by)
     const isNew = fields.back === 0 || last === undefined
     if (isNew) world.claims += 1
     const request = {
