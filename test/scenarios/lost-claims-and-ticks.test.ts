@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { type AnyTask, createEngine, type EngineOptions, type Storage, task } from 'waitpoint'
 import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
+import { onAbort } from '../../src/primitives/abort.ts'
+import type { RunUpdate, TokenInsert } from '../../src/contract/storage.ts'
+import { StorageUnavailableError } from '../../src/contract/storage-unavailable.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { claimingMemory } from '../support/claiming-memory.ts'
@@ -79,6 +82,79 @@ describe('a claim whose answer is lost', () => {
     await t.clock.advance('30s')
     expect(await result).toContain('it expired before it could start')
     expect(await statusOf(t, other.id)).toBe('COMPLETED')
+    await t.close()
+  })
+})
+
+describe('the muster after it', () => {
+  it('takes no run for a new one that has left since the muster was asked', async () => {
+    const storage = projectStorage()
+    const steering = steeredStorage(storage)
+    const clock = testClock({ mode: 'manual' })
+    let [begun, canceled] = [0, 0]
+    const long = bodyTask(
+      async ({ signal }) => {
+        begun += 1
+        await Promise.race([clock.sleep('1h'), new Promise((resolve) => onAbort(signal, resolve))])
+      },
+      {
+        onCancel: () => {
+          canceled += 1
+        },
+      },
+    )
+    const first = createEngine({ tasks: [long], storage, clock })
+    const run = await first.trigger(long, null)
+    await clock.settle()
+    await first.close({ drainMs: 0 })
+    const t = createEngine({ tasks: [long], storage: steering.storage, clock, concurrency: 2 })
+    await t.ready()
+    await clock.settle()
+    steering.loseAnswer('runs.claim')
+    await t.trigger(long, null)
+    await clock.settle()
+    const answer = steering.holdAnswer('runs.claim')
+    await clock.advance('1s')
+    await t.runs.cancel(run.id)
+    await clock.settle()
+    answer()
+    await clock.advance('10s')
+    expect([begun, canceled]).toEqual([3, 1])
+    await t.close({ drainMs: 0 })
+  })
+
+  it('takes no run for a new one that is being handed back', async () => {
+    const steering = steeredStorage(projectStorage())
+    const { runs, tokens } = steering.storage
+    const clock = testClock({ mode: 'manual' })
+    let isAway = false
+    const orAway = <Request, Answer>(call: (request: Request) => Answer) => {
+      return (request: Request): Answer => {
+        if (isAway) throw new StorageUnavailableError('away', { mayBeDone: false })
+        return call(request)
+      }
+    }
+    const storage = {
+      ...steering.storage,
+      runs: { ...runs, update: orAway((request: RunUpdate) => runs.update(request)) },
+      tokens: { ...tokens, insert: orAway((request: TokenInsert) => tokens.insert(request)) },
+    }
+    const begun: string[] = []
+    const asks = bodyTask(async ({ wait, ctx }) => {
+      if (begun.push(`${ctx.run.id} ${ctx.attempt.number}`) > 1) return
+      isAway = true
+      await wait.createToken()
+    })
+    const t = createEngine({ tasks: [asks], storage, clock, storageWaitMs: 2_000 })
+    const first = await t.trigger(asks, null)
+    await clock.advance('5s')
+    steering.loseAnswer('runs.claim')
+    const second = await t.trigger(asks, null)
+    await clock.advance('5s')
+    expect(begun).toEqual([`${first.id} 1`, `${second.id} 1`])
+    isAway = false
+    await clock.advance('10s')
+    expect(begun).toEqual([`${first.id} 1`, `${second.id} 1`, `${first.id} 2`])
     await t.close()
   })
 })
