@@ -106,7 +106,11 @@ export class ReferenceStorage {
     if (!this.#isAlive(claim.by)) return { runs: [], ended: [], isTrialDue: false }
     if (claim.number <= (this.claims.get(claim.by) ?? 0)) return { runs: [], ended: [], isTrialDue: false }
     this.claims.set(claim.by, claim.number)
-    return this.#claimAnew(claim)
+    if (claim.limit > 0) return this.#claimAnew(claim)
+    const held = [...this.runs.values()].filter(
+      ({ owner, status }) => owner === claim.by && status === 'EXECUTING',
+    )
+    return { runs: held, ended: [], isTrialDue: false }
   }
 
   #claimAnew(claim: RunClaim): ReferenceClaim {

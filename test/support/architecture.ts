@@ -29,6 +29,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'core',
     'storage',
     'clock',
+    'hosted',
     'api',
     'contract',
     'primitives',
