@@ -5,9 +5,9 @@ import { build } from 'esbuild'
 
 const at = (path) => new URL(`../${path}`, import.meta.url)
 const names = readdirSync(at('examples')).filter((name) => existsSync(at(`examples/${name}/README.md`)))
-const [name = ''] = process.argv.slice(2)
+const [name = '', ...rest] = process.argv.slice(2)
 
-if (names.includes(name)) {
+if (names.includes(name) && rest.length === 0) {
   const outfile = at(`build/examples/${name}.mjs`)
   await build({
     absWorkingDir: fileURLToPath(at('.')),

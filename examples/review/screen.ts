@@ -16,7 +16,8 @@ export class Screen {
 
   /** What goes on right now, until the next line. */
   status(text: string): void {
-    if (this.isTerminal) this.#write(`         ${text.slice(0, process.stdout.columns - 10)}`)
+    if (this.isTerminal)
+      this.#write(`         ${text.slice(0, Math.max(process.stdout.columns || 80, 20) - 10)}`)
   }
 
   #write(text: string): void {

@@ -9,6 +9,7 @@ import { MOST_QUEUE_LIMIT } from '../contract/queue-limits.ts'
 import { boundJson } from '../http/requests/bounded-parts.ts'
 import { refusingWrongInput } from '../http/requests/wrong-input.ts'
 import { Refusal } from '../http/refusal.ts'
+import { isApprover } from '../questions/approvers.ts'
 import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
@@ -104,8 +105,16 @@ export async function changeAsked(visit: Visit, id: string, change: TokenChangeN
   const form = await enter(visit, 'complete')
   if (change === 'withdraw' && visit.inside.host.storage.timesOut !== true)
     throw new Refused(409, 'This storage cannot end a wait before its deadline.')
+  const person = await personOf(visit)
+  const question = questionOf((await storedToken(visit.inside, id)).record) ?? {}
+  // Else they could make themselves one.
+  if (change === 'reassign' && person !== undefined && !isApprover(question, person))
+    throw new Refused(403, 'This question has approvers, and only they let others answer.')
   try {
-    const { success } = await refusingWrongInput(() => TOKEN_CHANGES[change](visit.engine.wait, id, form))
+    const by = await answererOf(visit)
+    const { success } = await refusingWrongInput(() =>
+      TOKEN_CHANGES[change](visit.engine.wait, { id, form, by }),
+    )
     return success
       ? { location: placeOf(visit, 'tokens', id) }
       : await answered(visit, id, { kind: 'late change' })
@@ -115,19 +124,22 @@ export async function changeAsked(visit: Visit, id: string, change: TokenChangeN
   }
 }
 
+interface AskedChange {
+  readonly id: string
+  readonly form: URLSearchParams
+  readonly by: Answerer
+}
+
 const TOKEN_CHANGES: Readonly<
-  Record<
-    TokenChangeName,
-    (wait: EngineWaitNamespace, id: string, form: URLSearchParams) => Promise<CompletedToken>
-  >
+  Record<TokenChangeName, (wait: EngineWaitNamespace, asked: AskedChange) => Promise<CompletedToken>>
 > = {
-  withdraw(wait, id, form) {
+  withdraw(wait, { id, form, by }) {
     const reason = textOf(form, 'reason')
-    return wait.withdrawToken(id, { by: BY_CONSOLE, ...(reason !== '' && { reason }) })
+    return wait.withdrawToken(id, { by, ...(reason !== '' && { reason }) })
   },
-  extend: (wait, id, form) => wait.extendToken(id, textOf(form, 'timeout')),
-  reassign(wait, id, form) {
-    const approvers = textOf(form, 'approvers').split(/\s*[\n,]\s*/)
+  extend: (wait, { id, form }) => wait.extendToken(id, textOf(form, 'timeout')),
+  reassign(wait, { id, form }) {
+    const approvers = textOf(form, 'approvers').split(/\s*\n\s*/)
     return wait.reassignToken(
       id,
       approvers.filter((each) => each !== ''),

@@ -30,7 +30,7 @@ export async function may(
 
 /** The person that uses the console, as the application knows them. */
 export async function personOf({ request, settings }: Visit): Promise<Person | undefined> {
-  return settings.user?.(request.clone())
+  return settings.user?.(request.clone()) ?? undefined
 }
 
 /** An address of the console. */

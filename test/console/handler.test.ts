@@ -990,7 +990,7 @@ describe('the page of a token', () => {
     await visitor.get(`/tokens/${token.id}`)
     expect(await post('extend', { timeout: '2d' })).toBe(303)
     expect(await post('extend', { timeout: 'soon' })).toBe(422)
-    expect(await post('reassign', { approvers: 'ann, role:lead,' })).toBe(303)
+    expect(await post('reassign', { approvers: 'ann\nrole:lead\n' })).toBe(303)
     expect(await post('reassign', { approvers: ' ' })).toBe(422)
     expect(await t.engine.wait.retrieveToken(token)).toMatchObject({
       timeoutAt: new Date(t.clock.now() + 2 * 86_400_000),

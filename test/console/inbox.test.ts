@@ -115,6 +115,19 @@ describe('the inbox', () => {
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('came too late')])
   })
 
+  it('has a form on the page of its token for an approver, and lets no other reassign it', async () => {
+    await using t = await opened()
+    const id = await asks(t.engine, 'So?', { schema: FORM, approvers: ['ann'] })
+    const ann = await Visitor.loggedIn(t.engine, { user: () => ({ id: 'ann' }) })
+    expect((await ann.get(`/tokens/${id}`)).text).toContain('name="answer.0"')
+    const bob = await Visitor.loggedIn(t.engine, { user: () => ({ id: 'bob' }) })
+    expect((await bob.get(`/tokens/${id}`)).text).not.toContain('name="answer.0"')
+    expect((await bob.post(`/tokens/${id}/reassign`, { approvers: 'bob' })).status).toBe(403)
+    expect((await ann.post(`/tokens/${id}/withdraw`, { reason: 'no' })).status).toBe(303)
+    const { withdrawn } = await t.engine.wait.retrieveToken(id)
+    expect(withdrawn).toMatchObject({ id: 'ann', via: 'console', reason: 'no' })
+  })
+
   it('shows an answer that does not fit with what is wrong', async () => {
     await using t = await opened()
     const id = await asks(t.engine, 'So?', { schema: FORM })

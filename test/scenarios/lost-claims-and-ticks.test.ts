@@ -123,7 +123,10 @@ describe('the muster after it', () => {
     await t.close({ drainMs: 0 })
   })
 
-  it('takes no run for a new one that is being handed back', async () => {
+  it.each([
+    ['is being handed back', false],
+    ['is handed back before the answer comes', true],
+  ])('takes no run for a new one that %s', async (_what, isStoredFirst) => {
     const steering = steeredStorage(projectStorage())
     const { runs, tokens } = steering.storage
     const clock = testClock({ mode: 'manual' })
@@ -150,8 +153,15 @@ describe('the muster after it', () => {
     await clock.advance('5s')
     steering.loseAnswer('runs.claim')
     const second = await t.trigger(asks, null)
-    await clock.advance('5s')
-    expect(begun).toEqual([`${first.id} 1`, `${second.id} 1`])
+    await clock.settle()
+    const answer = steering.holdAnswer('runs.claim')
+    await clock.advance('1s')
+    isAway = !isStoredFirst
+    await clock.advance('4s')
+    answer()
+    await clock.settle()
+    expect(begun.slice(0, 2)).toEqual([`${first.id} 1`, `${second.id} 1`])
+    if (!isStoredFirst) expect(begun.length).toBe(2)
     isAway = false
     await clock.advance('10s')
     expect(begun).toEqual([`${first.id} 1`, `${second.id} 1`, `${first.id} 2`])

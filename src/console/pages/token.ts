@@ -205,8 +205,6 @@ function questionForm(
     ...(answered?.sent !== undefined && { typed: answered.sent }),
     ...(answered?.errors !== undefined && { errors: answered.errors }),
   }
-  // The console does not know who its visitor is.
-  if (!isApprover(question, undefined)) return html``
   return html`<h2>Answer</h2>
     ${formOfQuestion(modelOf({ question }), view)}`
 }
@@ -241,11 +239,8 @@ function changeForms(visit: Visit, record: TokenRecord): Html {
       ${form(
         'reassign',
         'Have others answer',
-        html`Ids or roles, such as ann, role:lead<input
-            name="approvers"
-            required
-            value="${questionOf(record)?.approvers?.join(', ') ?? ''}"
-          />`,
+        html`Ids or roles, such as ann or role:lead, each on a line<textarea name="approvers" required>
+${questionOf(record)?.approvers?.join('\n') ?? ''}</textarea>`,
       )}
     </details>
   </div>`

@@ -217,7 +217,7 @@ export class Claimer {
   /** Runs that it may have given wait for a muster, with their slots. */
   #lose(ticket: Ticket): void {
     this.#tickets.lose(ticket)
-    this.#kernel.executor.endMuster()
+    if (ticket.lost.length > 0) this.#kernel.executor.endMuster()
     this.#kernel.ticker.answerLost('runs that may have been claimed')
   }
 
@@ -334,7 +334,7 @@ export class Claimer {
     const gone = new Set<RunRecord>()
     for (const [at, run] of doubtful.entries()) {
       const record = found[at]
-      if (record?.epoch === run.epoch && record.status === run.status) continue
+      if (record?.epoch === run.epoch && record.status === run.status && record.owner === run.owner) continue
       gone.add(run)
       if (record?.status === 'CANCELED' && record.epoch === run.epoch + 1) executor.claimedCanceled(record)
     }

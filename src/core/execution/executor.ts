@@ -162,7 +162,7 @@ export class Executor {
     const { id, record } = attempt
     this.#givingUp.set(id, record.epoch)
     const stored = (): void => {
-      this.#givingUp.delete(id)
+      if (this.#givingUp.get(id) === record.epoch) this.#givingUp.delete(id)
       this.#kernel.slots.retry()
     }
     this.#kernel.events.report(() => chain(store(), stored), id)

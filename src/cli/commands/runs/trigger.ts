@@ -78,7 +78,7 @@ async function trigger(
       const near = nearest(taskId, [...queues.keys()])
       throw new WaitpointError(
         'ERR_TASK_NOT_FOUND',
-        `Cannot trigger task ${quote(taskId)}: ${name} has no run of it, and dev has not loaded it there, so the name may be wrong${near === undefined ? '' : `: did you mean ${quote(near)}?`}; add --new-task if it is not`,
+        `Cannot trigger task ${quote(taskId)}: ${name} has no run of it, and dev has not loaded it there, so the name may be wrong${near === undefined ? '' : ` (did you mean ${quote(near)}?)`}; add --new-task if the task is new`,
       )
     }
     const run = await triggerOutside(engine, taskId, { payload, options, queue })
