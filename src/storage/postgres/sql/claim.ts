@@ -252,9 +252,12 @@ BEGIN
       answer := '{"runs":[],"ended":[]}';
     ELSE
       UPDATE $s.owners SET claim = q.number WHERE owner = q.by_owner;
-      answer := CASE WHEN q.most > 0 THEN $s.take_runs(q) ELSE json_build_object('runs', (
-        SELECT coalesce(json_agg($s.run_json(r) ORDER BY r.seq), '[]') FROM $s.runs r
-        WHERE owner = q.by_owner AND held = 1 AND status = 'EXECUTING'), 'ended', '[]'::json) END;
+      IF q.most > 0 THEN
+        answer := $s.take_runs(q);
+      ELSE
+        SELECT json_build_object('runs', coalesce(json_agg($s.run_json(r) ORDER BY r.seq), '[]'), 'ended', '[]'::json) INTO answer
+          FROM $s.runs r WHERE owner = q.by_owner AND held = 1 AND status = 'EXECUTING';
+      END IF;
     END IF;
     answers := answers || json_build_array(answer, cardinality(gone) > 0,
       (SELECT json_agg(name) FROM jsonb_object_keys(limits_set) AS name));
