@@ -84,7 +84,8 @@ export class InstalledPackage implements Disposable {
   /** Starts `waitpoint` on a terminal of its own, for a person who types. */
   startOnTerminal(args: readonly string[], cwd: string): RunningProgram & { type(keys: string): void } {
     const main = join(this.folder, 'node_modules/waitpoint/dist/cli/main.js')
-    const command = [process.execPath, main, ...args].join(' ')
+    // Not below a shell: some shells are ended by Ctrl-C themselves, whatever the program makes of it.
+    const command = ['exec', process.execPath, main, ...args].join(' ')
     const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       cwd,
       env: this.#env,
