@@ -44,13 +44,13 @@ function tableOf(tag) {
     const { method, path, summary, allowed } = operation
     return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${allowedBy(allowed)} |\n`
   })
-  return `| Route | | Besides a secret key |\n|---|---|---|\n${rows.join('')}`
+  return `| Route | | Scopes |\n|---|---|---|\n${rows.join('')}`
 }
 
 function allowedBy(allowed) {
-  if (allowed === 'secret key') return 'nothing'
+  if (allowed === 'secret key') return ''
   if (allowed.length === 3 && /^read:runs:/.test(allowed[0])) return '_reads the run_'
   if (allowed === 'any') return 'any access token'
-  if (allowed === 'open') return 'no credential is asked for'
+  if (allowed === 'open') return 'no credential needed'
   return allowed === 'address' ? 'the address alone' : allowed.map((scope) => `\`${scope}\``).join(', ')
 }

@@ -1,6 +1,7 @@
 // Writes the tables of docs/options.md from the types of the options and their doc comments. `--check` only compares.
 // A doc comment says the default with `@default`, and the unit with `@unit` where the name of the option does not. A type is
-// shown where it is a choice or a duration. An option that several interfaces have is shown once, and named below the others.
+// shown where it is a choice or a duration. An option that several interfaces have is shown once, and named below the others: one
+// whose default is `as it is` changes what another one has set.
 import { readFileSync, writeFileSync } from 'node:fs'
 import ts from 'typescript'
 
@@ -105,7 +106,7 @@ function tableOf(entry, name, heading) {
   const repeated = new Map()
   for (const property of checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))) {
     const row = rowOf(property, name)
-    const before = shown.get(row)
+    const before = shown.get(row) ?? headingOfChanged(row)
     if (before === undefined || before === heading) {
       shown.set(row, heading)
       rows.push(row)
@@ -114,6 +115,12 @@ function tableOf(entry, name, heading) {
   const table = rows.length === 0 ? [] : [`| Option | Default | |\n|---|---|---|\n${rows.join('')}`]
   const others = Array.from(repeated, ([before, names]) => sharedWith(before, names))
   return [...table, ...(others.length === 0 ? [] : [`As in ${others.join('; ')}.\n`])].join('\n')
+}
+
+/** The heading of the table whose option a row changes. */
+function headingOfChanged(row) {
+  const [option, about] = row.split(' | as it is | ')
+  return [...shown].find(([other]) => other.startsWith(`${option} | `) && other.endsWith(` | ${about}`))?.[1]
 }
 
 /** Options that an earlier table has: by their names, or, where they are nearly all of it, by those that are not among them. */

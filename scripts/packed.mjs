@@ -16,6 +16,8 @@ const OF_NO_PEER = './postgres'
 const README_LIMIT = 65_536
 /** What an installation fetches, compressed. */
 const TARBALL_LIMIT = 1_000_000
+/** The pages for users, together: what is told twice, or to readers of the code alone, goes first. */
+const PAGES_LIMIT = 250_000
 
 const here = resolve('.')
 const folder = mkdtempSync(join(tmpdir(), 'waitpoint-packed-'))
@@ -33,6 +35,11 @@ function install() {
   if (missing.length > 0) throw new Error(`Cannot publish without ${missing.join(', ')}`)
   if (size > TARBALL_LIMIT)
     throw new Error(`Cannot publish ${size} bytes packed: the limit is ${TARBALL_LIMIT}`)
+  const pages = files
+    .filter(({ path }) => /^docs\/[\w-]+\.md$/.test(path))
+    .reduce((sum, page) => sum + page.size, 0)
+  if (pages > PAGES_LIMIT)
+    throw new Error(`Cannot publish pages of ${pages} bytes: the limit of docs/*.md is ${PAGES_LIMIT}`)
   const readme = files.find(({ path }) => path === 'README.md')
   if (readme.size >= README_LIMIT)
     throw new Error(`Cannot publish a README of ${readme.size} bytes: the limit is ${README_LIMIT}`)

@@ -126,9 +126,9 @@ export interface TaskOptions<Payload, Output> {
    */
   readonly ttl?: number | string
   /**
-   * The version of the code. A run keeps the version it began with. A run with unnamed waits that comes back to code of
-   * another version becomes `PENDING_VERSION`; see docs/changing-code.md. Several tasks of one id with different versions, one
-   * of which may name none, may be listed in `createEngine`: new runs begin on the first.
+   * The version of the code. A run keeps the version it began with: with unnamed waits it becomes `PENDING_VERSION` where
+   * the code has another one. Several versions of one task may be listed in `createEngine`: new runs begin on the first. See
+   * docs/changing-code.md.
    *
    * @default a digest of the text of `run`
    */

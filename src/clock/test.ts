@@ -24,8 +24,7 @@ export interface BareTestClockOptions {
   /**
    * When time moves.
    *
-   * - `auto`: time also moves by itself, while everything is at rest and the test awaits something that only
-   *   the future can bring.
+   * - `auto`: time also moves by itself, while everything is at rest and the test awaits something.
    * - `manual`: time moves in explicit calls only.
    * - `frozen`: time does not move; only what is due at the first instant happens.
    *
@@ -54,8 +53,7 @@ export interface BareTestClockOptions {
    */
   readonly maxSteps?: number | undefined
   /**
-   * The effect of a forgotten answer: time that passes by itself reaches the deadline of a token that a run waits for, and
-   * no code has named its timeout.
+   * The effect of a forgotten answer: time reaches the deadline of a token whose timeout no code has named.
    *
    * - `error`: every awaited promise ends with `ERR_STUCK`, and time does not pass.
    * - `timeout`: the token times out.

@@ -34,8 +34,7 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   readonly clockSkewsMs?: readonly number[]
   /**
    * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
-   * else. `lost-response`: a request over HTTP is carried out, and its response is lost. After the first two, calls of a
-   * run are made again.
+   * else. `lost-response`: a request over HTTP is carried out, and its response is lost.
    *
    * @default none
    */
