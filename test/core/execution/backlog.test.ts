@@ -51,6 +51,38 @@ class Backlog implements AsyncDisposable {
   }
 }
 
+/** Runs that wait for one token, each in an attempt of its own. */
+class Crowd implements AsyncDisposable {
+  resumed = 0
+  readonly #token = createDeferred<string>()
+  readonly #ask = bodyTask(async () => {
+    await wait.forToken(await this.#token.promise)
+    this.resumed += 1
+  })
+  readonly engine: Engine = createEngine({
+    tasks: [this.#ask],
+    clock: impatientClock(QUESTIONS),
+    storage: storageOfThisProcess(),
+  })
+
+  static async waiting(): Promise<Crowd> {
+    const crowd = new Crowd()
+    const { engine } = crowd
+    for (let index = 0; index < MANY; index += 1) await engine.trigger(crowd.#ask, null)
+    crowd.#token.resolve((await engine.wait.createToken()).id)
+    await until(() => engine.stats().attempts === MANY && engine.stats().executing === 0)
+    return crowd
+  }
+
+  async resume(): Promise<void> {
+    await this.engine.wait.completeToken(await this.#token.promise)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine.close()
+  }
+}
+
 /** What was counted at each turn of the event loop, until it is `all`. */
 async function turnsUntil(count: () => number, all: number): Promise<readonly number[]> {
   const turns = [count()]
@@ -125,46 +157,18 @@ describe('a backlog of runs', () => {
   })
 
   it('goes on in slices when one token resumes all of it', async () => {
-    let resumed = 0
-    const token = createDeferred<string>()
-    const ask = bodyTask(async () => {
-      await wait.forToken(await token.promise)
-      resumed += 1
-    })
-    await using engine = createEngine({
-      tasks: [ask],
-      clock: impatientClock(QUESTIONS),
-      storage: storageOfThisProcess(),
-    })
-    for (let index = 0; index < MANY; index += 1) await engine.trigger(ask, null)
-    const { id } = await engine.wait.createToken()
-    token.resolve(id)
-    await until(() => engine.stats().attempts === MANY && engine.stats().executing === 0)
-    await engine.wait.completeToken(id)
-    const turns = await turnsUntil(() => resumed, MANY)
+    await using crowd = await Crowd.waiting()
+    await crowd.resume()
+    const turns = await turnsUntil(() => crowd.resumed, MANY)
     expect(mostBetween(turns)).toBeLessThanOrEqual(2 * (QUESTIONS + 1) * STARTS)
   })
 
   it('leaves room for new runs while all of it goes on, where slots have no limit', async () => {
     const room = new Set<number>()
-    let resumed = 0
-    const token = createDeferred<string>()
-    const ask = bodyTask(async () => {
-      await wait.forToken(await token.promise)
-      resumed += 1
-    })
-    await using engine = createEngine({
-      tasks: [ask],
-      clock: impatientClock(QUESTIONS),
-      storage: storageOfThisProcess(),
-    })
-    for (let index = 0; index < MANY; index += 1) await engine.trigger(ask, null)
-    const { id } = await engine.wait.createToken()
-    token.resolve(id)
-    await until(() => engine.stats().attempts === MANY && engine.stats().executing === 0)
-    void engine.wait.completeToken(id)
-    while (resumed < MANY) {
-      room.add(kernelOf(engine).slots.roomToClaim)
+    await using crowd = await Crowd.waiting()
+    void crowd.resume()
+    while (crowd.resumed < MANY) {
+      room.add(kernelOf(crowd.engine).slots.roomToClaim)
       await turn()
     }
     expect([...room]).toEqual([Infinity])
