@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AnsweredBy, type LinkedToken, question, type Task, task } from 'waitpoint'
+import { type AnsweredBy, type LinkedToken, question, type RunHandle, type Task, task } from 'waitpoint'
 import { createHandler } from 'waitpoint/http'
 import type { Body, ExplorationTools } from 'waitpoint/testing'
 import { exploreAll } from '../testing/exploration/bodies.ts'
@@ -49,8 +49,25 @@ function asks(t: ExplorationTools): Asked {
   }
 }
 
+interface AskedBefore extends Asked {
+  readonly askedAt: number
+  readonly run: RunHandle<string>
+  readonly id: string
+}
+
+/** What was asked so long ago, beside a second engine. */
+async function askedBefore(t: ExplorationTools, ms: number): Promise<AskedBefore> {
+  const asked = asks(t)
+  const askedAt = t.clock.now()
+  const run = await t.engine.trigger(asked.asking)
+  t.startEngine('other')
+  const { id } = await t.waitingToken({ tag: refund.tag })
+  await t.clock.sleep(ms)
+  return { ...asked, askedAt, run, id }
+}
+
 /** Each reminder once: again only if its process has died, and never after the next one, nor before it is due. */
-function expectOnce({ mails }: Asked, askedAt: number): void {
+function expectOnce({ mails, askedAt }: Pick<AskedBefore, 'mails' | 'askedAt'>): void {
   for (const [at, { reminder, life, at: sentAt }] of mails.entries()) {
     const before = mails[at - 1]
     const isNext = reminder === (before?.reminder ?? -1) + 1
@@ -117,32 +134,22 @@ const race: Body = async (t) => {
 }
 
 const reminded: Body = async (t) => {
-  const asked = asks(t)
-  const askedAt = t.clock.now()
-  const run = await t.engine.trigger(asked.asking)
-  t.startEngine('other')
-  const { id } = await t.waitingToken({ tag: refund.tag })
-  await t.clock.sleep(30 * HOUR)
+  const { run, id, ...asked } = await askedBefore(t, 30 * HOUR)
   const { success } = await t.elsewhere.wait.completeToken(id, 'approve', { by: { id: 'ann' } })
   const answeredAt = t.clock.now()
   expect([success, await run.result()]).toEqual([true, 'approve by ann'])
-  expectOnce(asked, askedAt)
+  expectOnce(asked)
   const last = asked.mails.at(-1)?.reminder ?? -1
-  expect(last).toBeLessThanOrEqual((answeredAt - askedAt) / (24 * HOUR))
+  expect(last).toBeLessThanOrEqual((answeredAt - asked.askedAt) / (24 * HOUR))
   t.sometimes('it was reminded of', last === 1)
 }
 
 const unanswered: Body = async (t) => {
-  const asked = asks(t)
-  const askedAt = t.clock.now()
-  const run = await t.engine.trigger(asked.asking)
-  t.startEngine('other')
-  const { id } = await t.waitingToken({ tag: refund.tag })
-  await t.clock.sleep(75 * HOUR)
+  const { run, id, ...asked } = await askedBefore(t, 75 * HOUR)
   // Late and wrong is late.
   expect(await t.elsewhere.wait.completeToken(id, 'maybe')).toEqual({ success: false, status: 'TIMED_OUT' })
   expect(await run.result()).toBe('no answer')
-  expectOnce(asked, askedAt)
+  expectOnce(asked)
   t.sometimes('it was reminded of twice', asked.mails.at(-1)?.reminder === 2)
 }
 
