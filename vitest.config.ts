@@ -9,10 +9,10 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const core = ['test/{core,http,client,testing,scenarios}/**/*.test.ts']
 
 /**
- * Of these, what differs where each call is answered with a promise: `src/http` and `src/client` never ask whether an answer
- * is there already. On Postgres, which answers so too, all of them run.
+ * Of these, what differs by the storage below the engine: `src/http` and `src/client` reach it through the engine alone, and never ask
+ * whether an answer is there already. They run in memory, and on Postgres.
  */
-const whereAsyncMatters = ['test/{core,testing,scenarios}/**/*.test.ts']
+const whereStorageMatters = ['test/{core,testing,scenarios}/**/*.test.ts']
 
 /** What has a storage of its own, whatever is asked for, or says nothing of it: it runs in one project only. So does what explores schedules. */
 const once = ['**/*.once{,.slow}.test.ts', 'test/testing/{conformance,exploration,witness}/**']
@@ -48,8 +48,11 @@ function inMode(
 /** One file after the other in one process: to import all modules anew for each file takes as long as its tests. */
 const inOneProcess = { isolate: false }
 
-/** What waits for servers, processes and connections for more than half of its time, after all that does not. */
-const waiting = { maxWorkers: availableParallelism(), sequence: { groupOrder: 1 } }
+/**
+ * What waits for servers, processes and connections for more than half of its time, after all that does not: one and a half as many
+ * at once as there are cores.
+ */
+const waiting = { maxWorkers: Math.ceil(1.5 * availableParallelism()), sequence: { groupOrder: 1 } }
 
 /**
  * What needs the drivers of databases, some of it a server too. What is slow at the top is what compiles, bundles or executes
@@ -72,7 +75,7 @@ const onSqlite = {
   test: {
     name: 'core-sqlite',
     ...inOneProcess,
-    include: core,
+    include: whereStorageMatters,
     exclude: once,
     env: { WAITPOINT_STORAGE: 'sqlite' },
   },
@@ -131,7 +134,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
         test: {
           name: 'core-async',
           ...inOneProcess,
-          include: whereAsyncMatters,
+          include: whereStorageMatters,
           exclude: once,
           env: { WAITPOINT_STORAGE: 'memory-async' },
         },
