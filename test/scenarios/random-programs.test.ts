@@ -124,6 +124,31 @@ describe('a race between a child that ends at once and an answer', () => {
   })
 })
 
+describe('a race between the effect of a child and an answer that comes right after it', () => {
+  it('has the winner that it had', async () => {
+    const ask: Program = { kind: 'ask', id: 0, tag: 'a', timeout: '999d', isNamed: false }
+    const child: Program = { kind: 'child', id: 0, payload: 'return', isNamed: false }
+    const once: Program = { kind: 'once', id: 0, inner: child }
+    const inner: Program = { kind: 'race', id: 0, parts: [once, ask] }
+    const race: Program = { kind: 'race', id: 0, parts: [ask, inner] }
+    const life: Life = { pause: 'rest', steps: [], crash: undefined, edit: undefined }
+    for (const pause of [0, 1, 2, 3] as const)
+      for (const which of [0, 1]) {
+        const world = new ProgramWorld(numbered({ kind: 'sequence', id: 0, parts: [race, ask] }))
+        const answer: Step = {
+          kind: 'answer',
+          which,
+          count: 1,
+          areApart: false,
+          by: 'engine',
+          pause: 'rest',
+        }
+        await world.live([{ ...life, pause, steps: [answer] }, life])
+        expect({ pause, which, wrong: world.seen.wrong }).toEqual({ pause, which, wrong: [] })
+      }
+  })
+})
+
 describe('a race between an answer and a storage that makes a token meanwhile', () => {
   const ask: Ask = { kind: 'ask', id: 0, tag: 'a', timeout: '999d', isNamed: false }
   const made: Program = { kind: 'made', id: 0, ask }

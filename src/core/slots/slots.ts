@@ -306,7 +306,8 @@ export class Slots {
     this.#turn = undefined
     const isAtRest = this.#isAtRest()
     for (const attempt of itemsOf(turn)) {
-      if (attempt.endTurn()) this.#turn = withItem(this.#turn, attempt)
+      const hasGoneOn = attempt.endTurn()
+      if (hasGoneOn) this.#turn = withItem(this.#turn, attempt)
       // Another answer is to follow, or a call to storage is out.
       if (attempt.isReplaying) continue
       if (!attempt.is('executing') || attempt.registeredWaits === 0) continue
@@ -316,7 +317,7 @@ export class Slots {
       // It is asked again once that is answered.
       else if (attempt.writesOut > 0) continue
       else this.#park(attempt)
-      attempt.hasGoneOn = false
+      attempt.hasGoneOn = hasGoneOn
     }
     if (this.#turn !== undefined && !this.#kernel.host.isClosed) this.#setTurn()
   }
