@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { pagesOfDocs } from './support/documents.ts'
 import { anchorsOf, linksOf, problemOf } from './support/links.ts'
@@ -56,14 +56,23 @@ describe('links of documents', () => {
   })
 })
 
+/** `a/b/c.ts`, `b/c.ts` and `c.ts`. */
+function endsOf(path: string): readonly string[] {
+  const parts = path.split('/')
+  return parts.map((_part, at) => parts.slice(at).join('/'))
+}
+
 describe('names of files', () => {
   /** Files of users, and those that a rule forbids. */
   const others = ['sdk.mjs', 'trigger.config.ts', 'utils.ts', 'types.ts']
 
   it('in comments, and in what contributors read, are those of files that exist', () => {
     const folders = ['src', 'test', 'bench', 'scripts', 'examples', 'docs']
-    const inFolders = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }))
-    const names = new Set([...readdirSync('.'), ...inFolders].map((path) => basename(path)))
+    const inFolders = folders.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
+    )
+    // A folder before the name counts: files are called by the end of their path.
+    const names = new Set([...readdirSync('.'), ...inFolders].flatMap(endsOf))
     const decisions = pagesOfDocs().filter((path) => path.startsWith('docs/decisions/'))
     const forContributors = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...decisions]
     const texts = [
@@ -73,7 +82,7 @@ describe('names of files', () => {
       ),
     ]
     const named = texts.flatMap(([path, text]) =>
-      Array.from(text.matchAll(/`(?:[\w/.-]+\/)?([\w-][\w.-]*\.(?:ts|mjs|md|sql))`/g), ([, name = '']) => ({
+      Array.from(text.matchAll(/`(?:\.{1,2}\/)*([\w-][\w./-]*\.(?:ts|mjs|md|sql))`/g), ([, name = '']) => ({
         path,
         name,
       })),
