@@ -24,13 +24,14 @@ function describeError(thrown: unknown): StoredError {
   return {
     name: thrown.name,
     message: thrown.message,
-    ...(typeof thrown.stack === 'string' ? { stack: ofTask(thrown.stack, thrown) } : {}),
+    ...(typeof thrown.stack === 'string' ? { stack: stackOfTask(thrown) } : {}),
     ...(typeof code === 'string' ? { code } : {}),
   }
 }
 
 /** The stack without the frames of the engine. They stay where there are no others and the error is none of its own, but a fault. */
-function ofTask(stack: string, thrown: Error): string {
+export function stackOfTask(thrown: Error): string {
+  const { stack = '' } = thrown
   const own = stack.replace(OWN_FRAME, '')
   if (OTHER_FRAME.test(own)) return own
   return thrown instanceof WaitpointError ? own.replace(/\n +at .*/g, '') : stack

@@ -3,6 +3,7 @@ import type { RunFailedError } from '../../api/errors.ts'
 import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
 import type { RunOwner } from '../../api/run-owner.ts'
 import { failureOf } from '../../api/errors.ts'
+import { stackOfTask } from '../host/error-to-json.ts'
 import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
 import { statusFlags } from '../../contract/run-states.ts'
 import type { RunOverrides } from '../../api/task-definition.ts'
@@ -108,5 +109,8 @@ function batchOf({ optionsJson }: RunRecord): Pick<Run, 'batchId'> {
 /** The error of a run that ended without an output. */
 export function runFailure(record: RunRecord): RunFailedError {
   const { id, taskId, status, errorJson } = record
-  return failureOf({ id, taskId, status }, errorJson === undefined ? undefined : errorFromJson(errorJson))
+  const cause = errorJson === undefined ? undefined : errorFromJson(errorJson)
+  const failure = failureOf({ id, taskId, status }, cause)
+  failure.stack = stackOfTask(failure)
+  return failure
 }
