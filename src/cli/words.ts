@@ -1,6 +1,7 @@
 import type { WordSpec } from './signature.ts'
 import { UsageError } from './exit.ts'
 import { type Given, quote } from './given.ts'
+import { RUN_ID_START, TOKEN_ID_START } from '../contract/id-prefixes.ts'
 
 /** The word that names a run. */
 export const RUN_WORD: WordSpec = { name: 'run', says: 'the id of a run: run_…' }
@@ -13,7 +14,7 @@ export const QUEUE_WORD: WordSpec = {
   says: 'the name of a queue; of the queue of a task, task/<id>',
 }
 
-const PREFIXES = { run: 'run_', token: 'waitpoint_' } as const
+const PREFIXES: Readonly<Record<'run' | 'token', string>> = { run: RUN_ID_START, token: TOKEN_ID_START }
 
 /** @throws UsageError for a text that is no id of this kind. */
 export function requireId(text: string, kind: keyof typeof PREFIXES): string {

@@ -4,6 +4,7 @@ import type { Inside } from '../core/inside.ts'
 import { html, type Html } from '../primitives/html.ts'
 import type { ConsoleAction, ConsoleSettings } from './options.ts'
 import type { Session } from './session.ts'
+import { RUN_ID_START } from '../contract/id-prefixes.ts'
 
 /** One request for a page, and what its page is made of. */
 export interface Visit {
@@ -69,7 +70,7 @@ export function filterOf({ url }: Visit, name: string): string | undefined {
 export function linkedIds(visit: Visit, sentence: string): readonly (Html | string)[] {
   return sentence.split(/\b((?:run|waitpoint)_\w+)/).map((text, at) => {
     if (at % 2 === 0) return text
-    const kind = text.startsWith('run_') ? 'runs' : 'tokens'
+    const kind = text.startsWith(RUN_ID_START) ? 'runs' : 'tokens'
     return html`<a class="id" href="${placeOf(visit, kind, text)}">${text}</a>`
   })
 }

@@ -1,3 +1,4 @@
+import { RUN_ID_START } from './id-prefixes.ts'
 import type { RunRecord } from './records.ts'
 
 /** How the scopes of keys of `debounce` begin. */
@@ -5,7 +6,7 @@ export const DEBOUNCE_SCOPE = 'debounce/'
 
 /** Idempotency keys that users gave, unlike those that waits in a run have by their place. */
 export function isUserKey(scope: string): boolean {
-  return !scope.startsWith('run_') && !scope.startsWith(DEBOUNCE_SCOPE)
+  return !scope.startsWith(RUN_ID_START) && !scope.startsWith(DEBOUNCE_SCOPE)
 }
 
 /** The key of `debounce` that a run was triggered with. */

@@ -7,3 +7,13 @@ export const TO_FILTER = 'filter[createdAt][to]'
 export const PAGE_SIZE = 'page[size]'
 export const PAGE_AFTER = 'page[after]'
 export const PAGE_BEFORE = 'page[before]'
+
+/* Those of the list of runs. */
+
+export const TASK_FILTER = 'filter[taskIdentifier]'
+export const RUN_TAG_FILTER = 'filter[tag]'
+
+/* Those of the list of tokens. */
+
+export const TOKEN_TAG_FILTER = 'filter[tags]'
+export const KEY_FILTER = 'filter[idempotencyKey]'

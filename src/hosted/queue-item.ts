@@ -1,4 +1,4 @@
-import type { RetrievedQueue } from '../api/queue.ts'
+import { OF_TASK, type RetrievedQueue } from '../api/queue.ts'
 
 /** A queue as the hosted service shows it. */
 export interface QueueItem {
@@ -24,9 +24,6 @@ export interface QueueItem {
 
 /** How the hosted service names a queue: that of a task by the id of the task. */
 export type HostedQueueName = Pick<QueueItem, 'type' | 'name'>
-
-/** What the name of the queue of a task begins with. */
-const OF_TASK = 'task/'
 
 /** The name of a queue in the engine. */
 export function queueNameOf({ type, name }: HostedQueueName): string {

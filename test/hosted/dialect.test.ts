@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import * as addresses from '../../src/hosted/addresses.ts'
-import * as headers from '../../src/hosted/headers.ts'
-import * as parameters from '../../src/hosted/list-parameters.ts'
 
-const FACTS = [...Object.values(addresses), ...Object.values(headers), ...Object.values(parameters)].filter(
-  (fact) => typeof fact === 'string',
+const HOSTED = readdirSync('src/hosted').map(
+  (file) => import(`../../src/hosted/${basename(file, '.ts')}.ts`) as Promise<object>,
+)
+const FACTS = (await Promise.all(HOSTED)).flatMap((facts) =>
+  Object.values(facts).filter((fact) => typeof fact === 'string'),
 )
 
 describe('the dialect of the hosted service', () => {

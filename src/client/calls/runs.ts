@@ -22,6 +22,7 @@ import {
   RETRIEVE_RUN_ADDRESS,
 } from '../../hosted/addresses.ts'
 import { ACCESS_TOKEN } from '../../hosted/headers.ts'
+import { RUN_TAG_FILTER, TASK_FILTER } from '../../hosted/list-parameters.ts'
 import type { CallOptions, ClientRuns, RemoteRunHandle } from '../namespaces.ts'
 import type { Part } from '../following/followed-run.ts'
 import { runParts, runStates } from '../following/run-parts.ts'
@@ -77,8 +78,8 @@ export class RunsCalls implements ClientRuns {
       async (cursor) => {
         const query = {
           ...listQuery(params, cursor),
-          'filter[taskIdentifier]': joined(params.taskIdentifier, 'taskIdentifier'),
-          'filter[tag]': joined(wantedTags(params), 'tags'),
+          [TASK_FILTER]: joined(params.taskIdentifier, 'taskIdentifier'),
+          [RUN_TAG_FILTER]: joined(wantedTags(params), 'tags'),
         }
         const request = { address: LIST_RUNS_ADDRESS, query } as const
         return decodePage(await this.#transport.call(request, params.signal), readListedRun)

@@ -26,6 +26,7 @@ import {
   RETRIEVE_TOKEN_ADDRESS,
 } from '../../hosted/addresses.ts'
 import { ACCESS_TOKEN } from '../../hosted/headers.ts'
+import { KEY_FILTER, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
 import type { CallOptions, ClientWait } from '../namespaces.ts'
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import { jsonText } from '../wire/json-text.ts'
@@ -38,6 +39,7 @@ import { wireDeadline, wireDuration } from '../wire/durations.ts'
 import { WireRecord } from '../wire/record.ts'
 import { readRetrievedToken, readToken, readTokenStatus } from '../wire/token.ts'
 import { refuseTransaction } from './refused-transaction.ts'
+import { TOKEN_ID_START } from '../../contract/id-prefixes.ts'
 
 const CREATE_NAMES: OptionNames<Omit<CreateTokenOptions, 'name' | keyof QuestionOptions> & CallOptions> = {
   timeout: true,
@@ -125,8 +127,8 @@ export class WaitCalls implements ClientWait {
       async (cursor) => {
         const query = {
           ...listQuery(params, cursor),
-          'filter[tags]': joined(wantedTags(params), 'tags'),
-          'filter[idempotencyKey]': params.idempotencyKey,
+          [TOKEN_TAG_FILTER]: joined(wantedTags(params), 'tags'),
+          [KEY_FILTER]: params.idempotencyKey,
         }
         const request = { address: LIST_TOKENS_ADDRESS, query } as const
         return decodePage(await this.#transport.call(request, params.signal), readToken)
@@ -186,6 +188,6 @@ function tokenId(token: TokenReference): string {
     throw new TypeError(
       `Cannot use ${show(token)} as a token: give its id, or the token that createToken returned`,
     )
-  if (!id.startsWith('waitpoint_')) throw notFound('waitpoint', id)
+  if (!id.startsWith(TOKEN_ID_START)) throw notFound('waitpoint', id)
   return id
 }

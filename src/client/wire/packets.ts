@@ -1,5 +1,6 @@
 import { unreadable } from '../connection/api-error.ts'
 import { DOWNLOAD_PACKET_ADDRESS } from '../../hosted/addresses.ts'
+import { KEPT_ELSEWHERE, NOTED_JSON } from '../../hosted/packets.ts'
 import type { Transport } from '../connection/transport.ts'
 import { WireRecord } from './record.ts'
 
@@ -22,7 +23,7 @@ export class Packets {
     if (typeof data !== 'string') return data ?? undefined
     // The service writes `undefined` as no text.
     if (data === '') return undefined
-    return type === 'application/store' ? this.#fetch(data, signal) : decode(data, type)
+    return type === KEPT_ELSEWHERE ? this.#fetch(data, signal) : decode(data, type)
   }
 
   /** Downloads a value whose address came in its place. */
@@ -41,7 +42,7 @@ export class Packets {
 
 /** Reads only the JSON of `super+json`: its notes on dates and maps need classes of the sender. */
 function decode(text: string, type: string | undefined): unknown {
-  if (type !== 'application/json' && type !== 'application/super+json') return text
+  if (type !== 'application/json' && type !== NOTED_JSON) return text
   try {
     const value: unknown = JSON.parse(text)
     return type === 'application/json' ? value : (new WireRecord(value, 'a value').value('json') ?? null)

@@ -6,6 +6,7 @@ import {
   SHAPE_OFFSET,
   SHAPE_SCHEMA,
 } from '../../hosted/headers.ts'
+import { MUST_REFETCH, UP_TO_DATE } from '../../hosted/shapes.ts'
 import { unreadable } from '../connection/api-error.ts'
 import type { ApiRequest } from '../connection/transport.ts'
 import { WireRecord } from './record.ts'
@@ -64,8 +65,8 @@ export class ShapeState {
   #apply(message: WireRecord): void {
     const headers = message.record('headers')
     const control = headers.text('control')
-    if (control === 'must-refetch') this.forget()
-    if (control === 'up-to-date') this.#isCurrent = true
+    if (control === MUST_REFETCH) this.forget()
+    if (control === UP_TO_DATE) this.#isCurrent = true
     const operation = headers.text('operation')
     if (operation !== 'insert' && operation !== 'update') return
     const columns = readColumns(message.object('value') ?? {}, this.#schema)

@@ -56,9 +56,9 @@ import { Listener } from '../waits/listener.ts'
 import type { ReadSettlement } from '../waits/waiter.ts'
 import { tokenNotFound } from '../../api/not-found.ts'
 import { GET_TOKEN, INSERT_TOKEN, SETTLE_TOKEN } from '../host/storage-calls.ts'
+import { TOKEN_ID_START } from '../../contract/id-prefixes.ts'
 
 const DEFAULT_TIMEOUT_MS = 600_000
-const TOKEN_PREFIX = 'waitpoint_'
 const MOST_WAITERS = 100
 
 const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
@@ -471,6 +471,6 @@ function tokenId(token: TokenReference): string {
     throw new TypeError(
       `Cannot use ${show(token)} as a token: give its id, or the token that \`await createToken()\` returns`,
     )
-  if (!id.startsWith(TOKEN_PREFIX)) throw tokenNotFound(id)
+  if (!id.startsWith(TOKEN_ID_START)) throw tokenNotFound(id)
   return id
 }

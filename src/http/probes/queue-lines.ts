@@ -2,6 +2,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, Page } from '../../contract/storage.ts'
 import type { Inside, Turns } from '../../core/inside.ts'
 import { MOST_LABELS, OTHER } from './histogram.ts'
+import { RUN_ID_START } from '../../contract/id-prefixes.ts'
 
 /** So many runs are looked at for the oldest ones, and for queues that no task here declares. */
 const MOST_OLDEST = 100
@@ -31,7 +32,7 @@ export async function queueLines(
   const { definitions } = tasks
   const oldestRuns = (taskIds?: readonly string[]): Awaitable<Page<RunRecord>> => {
     // Every id of a run is after this one.
-    const page = { limit: MOST_OLDEST, before: 'run_' }
+    const page = { limit: MOST_OLDEST, before: RUN_ID_START }
     return host.storage.runs.list({ status: ['QUEUED'], taskIds }, page)
   }
   const count = async (queue: string | undefined, atMost: number): Promise<Omit<QueueLine, 'queue'>> => {

@@ -1,9 +1,10 @@
 import { NOTED, notesOf } from '../../api/noted-value.ts'
+import { NOTED_JSON } from '../../hosted/packets.ts'
 
 /** A value as text of a type that the published client reads. */
 export interface PacketText {
   readonly text: string | undefined
-  readonly type: 'application/json' | 'application/super+json'
+  readonly type: 'application/json' | typeof NOTED_JSON
 }
 
 /** How the text of a value with notes begins; whatever else begins so is looked at. */
@@ -12,7 +13,7 @@ const BEGINNING = `{${JSON.stringify(NOTED)}:`
 /** The text of a stored value. Of one with notes, it is of the type that has them. */
 export function packetText(value: unknown): PacketText {
   const noted = notesOf(value)
-  if (noted !== undefined) return { text: JSON.stringify(noted), type: 'application/super+json' }
+  if (noted !== undefined) return { text: JSON.stringify(noted), type: NOTED_JSON }
   return { text: value === undefined ? undefined : JSON.stringify(value), type: 'application/json' }
 }
 

@@ -12,6 +12,7 @@ import { type Route, route } from '../route.ts'
 import { ACCESS_HEADERS, COUNT, FLAG, json, named, object, type Parameter, TEXT } from '../operation.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
 import type { SentRun, TriggerParts } from './sent.ts'
+import { CLIENT_VERSION } from '../../hosted/headers.ts'
 
 const ANNOUNCED: ReadOptions = {
   names: ['runCount', 'idempotencyKey'],
@@ -79,7 +80,7 @@ export const BATCH_ROUTES: readonly Route<TriggerParts>[] = [
       async (c, caller) => {
         const batch = await batches.require(c.req.param('id'))
         let [accepted, known] = [0, 0]
-        const isPublished = c.req.header('trigger-version') !== undefined
+        const isPublished = c.req.header(CLIENT_VERSION) !== undefined
         for await (const lines of readLines(c.req.raw, limits.triggerBytes, turns)) {
           for (const line of lines) {
             const { place, run } = readItem(line, batch)

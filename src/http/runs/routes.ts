@@ -23,7 +23,7 @@ import {
   type Schema,
   TEXT,
 } from '../operation.ts'
-import { STATUS_FILTER } from '../../hosted/list-parameters.ts'
+import { RUN_TAG_FILTER, STATUS_FILTER, TASK_FILTER } from '../../hosted/list-parameters.ts'
 import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, parseJson, readBody } from '../requests/body.ts'
 import { readJsonObject, requireJsonObject } from '../requests/json-body.ts'
@@ -89,12 +89,12 @@ const reading: readonly Route<RunParts>[] = [
           isList: true,
         },
         {
-          name: 'filter[taskIdentifier]',
+          name: TASK_FILTER,
           in: 'query',
           description: 'Runs of any of these tasks.',
           isList: true,
         },
-        { name: 'filter[tag]', in: 'query', description: 'Runs with any of these tags.', isList: true },
+        { name: RUN_TAG_FILTER, in: 'query', description: 'Runs with any of these tags.', isList: true },
         {
           name: 'filter[isTest]',
           in: 'query',

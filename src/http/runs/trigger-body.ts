@@ -9,6 +9,7 @@ import type { StoredPacket } from './packet-store.ts'
 import { Refusal } from '../refusal.ts'
 import { parseJson } from '../requests/body.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
+import { KEPT_ELSEWHERE, NOTED_JSON } from '../../hosted/packets.ts'
 
 /** A request to trigger a run, read and checked. */
 export interface AskedRun {
@@ -33,7 +34,6 @@ const TRIGGERED: ReadOptions = {
   what: 'trigger a run',
   instead: `use ${Object.keys(NAMES).join(', ')}`,
 }
-const STORED = 'application/store'
 
 /**
  * Reads `{ payload?, options? }`. Without `options.payloadType` the payload is any JSON value. With it, the payload is
@@ -53,7 +53,7 @@ export function readTriggerBody(
   checkDebounceKey(options, limits)
   const { payload } = body
   const { payloadType } = given
-  if (payloadType !== STORED)
+  if (payloadType !== KEPT_ELSEWHERE)
     return { payload: readPayload(payload, payloadType, readNoted), options, packetPath: undefined }
   const path = typeof payload === 'string' ? payload : ''
   const packet = packetAt(path)
@@ -93,7 +93,7 @@ function readPayload(payload: unknown, type: unknown, readNoted: TriggerBodyCont
   switch (type) {
     case 'application/json':
       return parseJson(payload)
-    case 'application/super+json':
+    case NOTED_JSON:
       return readNoted(notedPayload(payload))
     case 'text/plain':
       return payload
@@ -103,7 +103,7 @@ function readPayload(payload: unknown, type: unknown, readNoted: TriggerBodyCont
 }
 
 function notedPayload(text: string): NotedValue {
-  const { json, meta } = requireJsonObject(parseJson(text), 'a payload of type "application/super+json"')
-  if (meta !== undefined) requireJsonObject(meta, 'the "meta" of a payload of type "application/super+json"')
+  const { json, meta } = requireJsonObject(parseJson(text), `a payload of type "${NOTED_JSON}"`)
+  if (meta !== undefined) requireJsonObject(meta, `the "meta" of a payload of type "${NOTED_JSON}"`)
   return { json, meta }
 }

@@ -22,7 +22,8 @@ import {
 } from '../operation.ts'
 import { Refusal } from '../refusal.ts'
 import { readJsonObject } from '../requests/json-body.ts'
-import { REQUEST_NAME } from '../../hosted/headers.ts'
+import { CLIENT_VERSION, REQUEST_NAME } from '../../hosted/headers.ts'
+import { KEPT_ELSEWHERE, NOTED_JSON } from '../../hosted/packets.ts'
 import { RepeatedRequests } from '../requests/repeated.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
@@ -65,7 +66,7 @@ const routes: readonly Route<TriggerParts>[] = [
           repeated.has(whose(caller, c.req.param('id')), c.req.header(REQUEST_NAME)),
         answer: async (c, caller) => {
           const taskId = c.req.param('id')
-          const isPublished = c.req.header('trigger-version') !== undefined
+          const isPublished = c.req.header(CLIENT_VERSION) !== undefined
           const run = await repeated.serve(whose(caller, taskId), c.req.header(REQUEST_NAME), async () =>
             trigger(caller, {
               taskId,
@@ -144,7 +145,7 @@ const schemas: OperationGroup['schemas'] = {
       freeKeyOnFailure: FLAG,
       payloadType: {
         type: 'string',
-        enum: ['application/json', 'application/super+json', 'text/plain', 'application/store'],
+        enum: ['application/json', NOTED_JSON, 'text/plain', KEPT_ELSEWHERE],
       },
     },
     additionalProperties: true,

@@ -8,9 +8,11 @@ import {
   OLDER_SHAPE_OFFSET,
   SHAPE_CURSOR,
   SHAPE_HANDLE,
+  SHAPE_IS_CURRENT,
   SHAPE_OFFSET,
   SHAPE_SCHEMA,
 } from '../../hosted/headers.ts'
+import { MUST_REFETCH, UP_TO_DATE } from '../../hosted/shapes.ts'
 
 /** Rows are made this far ahead of the client. */
 const AHEAD_BYTES = 64 * 1_024
@@ -59,7 +61,7 @@ export function shapeAnswer(changes: ShapeChanges, to: ShapeReceiver): Response 
   const headers = {
     [SHAPE_OFFSET]: text,
     [SHAPE_HANDLE]: handle,
-    'electric-up-to-date': '',
+    [SHAPE_IS_CURRENT]: '',
     // Values are plain JSON, so the client must not parse them again.
     ...(request.isLive ? { [SHAPE_CURSOR]: `${offset.number}` } : { [SHAPE_SCHEMA]: '{}' }),
     ...(request.isOld ? { [OLDER_SHAPE_OFFSET]: text, [OLDER_SHAPE_HANDLE]: handle } : {}),
@@ -85,8 +87,8 @@ function messageOf(row: RunRow, { request, caller }: ShapeReceiver): object {
 }
 
 function controls({ isGone }: ShapeChanges): readonly object[] {
-  const upToDate = { headers: { control: 'up-to-date' } }
-  return isGone === true ? [{ headers: { control: 'must-refetch' } }, upToDate] : [upToDate]
+  const upToDate = { headers: { control: UP_TO_DATE } }
+  return isGone === true ? [{ headers: { control: MUST_REFETCH } }, upToDate] : [upToDate]
 }
 
 /** One row at a time is in memory, and what the connection keeps. */

@@ -1,5 +1,6 @@
 import { Refusal } from '../refusal.ts'
 import { SHAPE_VERSION } from '../../hosted/headers.ts'
+import { OLDER_HANDLE_PARAMETER } from '../../hosted/shapes.ts'
 
 /** The position of a subscriber: an instant and a number, repeated in its next request. */
 export interface ShapeOffset {
@@ -26,7 +27,7 @@ export class ShapeRequest {
     const { searchParams } = url
     this.isLive = searchParams.get('live') === 'true'
     this.offset = readOffset(searchParams.get('offset'))
-    this.handle = searchParams.get('handle') ?? searchParams.get('shape_id') ?? undefined
+    this.handle = searchParams.get('handle') ?? searchParams.get(OLDER_HANDLE_PARAMETER) ?? undefined
     this.skipColumns = new Set((searchParams.get('skipColumns') ?? '').split(','))
     this.isOld = !headers.has(SHAPE_VERSION)
   }

@@ -28,6 +28,7 @@ import { ShapeLog } from './log.ts'
 import { type ShapeOffset, ShapeRequest } from './request.ts'
 import { TaggedRuns } from './tagged-runs.ts'
 import { SHAPE_HANDLE, SHAPE_OFFSET, SHAPE_VERSION } from '../../hosted/headers.ts'
+import { OLDER_HANDLE_PARAMETER } from '../../hosted/shapes.ts'
 
 interface ShapeParts extends RouteContext {
   readonly log: ShapeLog
@@ -152,7 +153,7 @@ function followSet(
   { caller, set }: { readonly caller: Caller; readonly set: RunSet },
 ): Promise<Response> {
   const { inside, turns } = context
-  const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
+  const said = c.req.query('handle') ?? c.req.query(OLDER_HANDLE_PARAMETER) ?? ''
   const handle = /^shape_\w{1,64}$/.test(said) ? said : inside.host.made('shape').id
   const shape = new RunSetShape({ inside, log, reads, set, turns, handle })
   return answerShape(c, context, { shape, caller, topic: ALL_RUNS })

@@ -1,4 +1,4 @@
-import { STREAM_START } from '../../hosted/headers.ts'
+import { CLIENT_VERSION, IDLE_SECONDS, STREAM_START } from '../../hosted/headers.ts'
 import type { Context } from 'hono'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Caller } from '../access/caller.ts'
@@ -27,7 +27,7 @@ export async function readStream(
   { caller, id, key }: StreamRequest,
 ): Promise<Response> {
   const { inside } = context
-  const idleMs = readIdleMs(c.req.header('timeout-seconds'))
+  const idleMs = readIdleMs(c.req.header(IDLE_SECONDS))
   const lastId = readLastId(c.req.header('last-event-id'))
   const start = readStart(c.req.query('startIndex'))
   await requireReadableRun(context, caller, id)
@@ -35,7 +35,7 @@ export async function readStream(
   const from = isLatest ? await tailOf(context, { id, key }) : lastId === undefined ? start : lastId + 1
   // A reader that begins at `startIndex` has not been cut off there.
   const pages = inside.streams.pages({ runId: id, key, from, isResumed: from !== start })
-  const takesAllForChunks = c.req.header('trigger-version') !== undefined
+  const takesAllForChunks = c.req.header(CLIENT_VERSION) !== undefined
   const texts = streamEvents({ key, pages, takesAllForChunks })
   return eventResponse(c, context, {
     texts,

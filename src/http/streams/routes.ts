@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { checkKey } from '../../api/stream.ts'
-import { STREAM_START } from '../../hosted/headers.ts'
+import { IDLE_SECONDS, STREAM_START } from '../../hosted/headers.ts'
 import { FOLLOW_RUN_ADDRESS, READ_STREAM_ADDRESS, WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { eventResponse } from '../events/response.ts'
@@ -52,7 +52,7 @@ const READING: readonly Parameter[] = [
     description: '`latest` starts after the chunks that there are.',
   },
   {
-    name: 'timeout-seconds',
+    name: IDLE_SECONDS,
     in: 'header',
     description: 'Ends the answer after so long without a chunk.',
     schema: { type: 'integer', minimum: 1, maximum: 600 },

@@ -1,6 +1,7 @@
 import type { CompletedToken, LinkedToken, RetrievedToken, Token } from '../../api/token.ts'
 import type { Caller } from '../access/caller.ts'
 import { packetText } from '../requests/packet-text.ts'
+import { CLIENT_VERSION } from '../../hosted/headers.ts'
 import { TIMED_OUT_CODE } from '../../hosted/token.ts'
 
 /** A token, as its creation answers it. */
@@ -12,7 +13,7 @@ export function createdTokenJson(token: LinkedToken, request: Request): object {
 
 /** Whether a request is one of the published client, which is sent no members that the hosted service has not. */
 function isOfPublishedClient({ headers }: Request): boolean {
-  return headers.has('trigger-version')
+  return headers.has(CLIENT_VERSION)
 }
 
 /** The reader of a token: what it is shown depends on its rights, and on its kind. */

@@ -11,7 +11,7 @@ import {
 } from '../../hosted/addresses.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { Caller } from '../access/caller.ts'
-import { STATUS_FILTER } from '../../hosted/list-parameters.ts'
+import { KEY_FILTER, STATUS_FILTER, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
 import { accessTokenHeaders } from '../access/token.ts'
 import { callbackOutput, readCompletion } from './output.ts'
 import type { Answerer } from '../../api/question.ts'
@@ -115,8 +115,8 @@ const routes: readonly Route<RouteContext>[] = [
           isList: true,
           schema: named('TokenStatus'),
         },
-        { name: 'filter[tags]', in: 'query', description: 'Any of these tags.', isList: true },
-        { name: 'filter[idempotencyKey]', in: 'query', description: 'With this key.' },
+        { name: TOKEN_TAG_FILTER, in: 'query', description: 'Any of these tags.', isList: true },
+        { name: KEY_FILTER, in: 'query', description: 'With this key.' },
         ...LIST_PARAMETERS,
       ],
       answers: { 200: { description: 'A page of tokens.', content: json(pageOf(named('Token'))) } },

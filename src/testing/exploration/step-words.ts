@@ -4,6 +4,7 @@ import type { Names } from './names.ts'
 import type { Step } from './schedule-record.ts'
 import { spell } from './spell.ts'
 import type { ToldCall } from './storage-call.ts'
+import { TOKEN_ID_START } from '../../contract/id-prefixes.ts'
 
 /** A step in the words of the test: its tasks, tokens and durations. */
 export interface StepWords {
@@ -193,7 +194,7 @@ export class Narrator {
     const tagged = tags.length === 0 ? '' : ` [${tags.join(', ')}]`
     const place = name.lastIndexOf('.')
     // A token that was never stored has no name.
-    if (place < 0) return name.startsWith('waitpoint_') ? `a token${tagged}` : `the token ${name}${tagged}`
+    if (place < 0) return name.startsWith(TOKEN_ID_START) ? `a token${tagged}` : `the token ${name}${tagged}`
     const which = `${name.slice(place + 1)}${tagged}`
     return name.slice(0, place) === actor ? `its ${which}` : `the ${which} of ${makerOf(name)}`
   }

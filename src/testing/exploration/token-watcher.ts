@@ -6,6 +6,7 @@ import type { Names } from './names.ts'
 import type { ObservedWait, CallWatcher } from './observer.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
+import { TOKEN_ID_START } from '../../contract/id-prefixes.ts'
 
 interface Watched {
   readonly id: string
@@ -74,7 +75,7 @@ export class TokenWatcher implements CallWatcher {
 
   #watch(id: string, call: TokenCall): void {
     // Sleeps, effects and the ends of runs settle by themselves.
-    if (id.startsWith('waitpoint_')) this.#calls.push({ watched: this.#of(id), call })
+    if (id.startsWith(TOKEN_ID_START)) this.#calls.push({ watched: this.#of(id), call })
   }
 
   #of(id: string): Watched {
