@@ -320,7 +320,8 @@ export class TemplateStorage implements Storage {
       const completed = { ...record, status: 'COMPLETED', ...answer } as const
       return { record: completed, won: true, settledNow: true, ready: this.#settle(completed, by) }
     },
-    change: async ({ id, question, questionJson, timeoutAt, now }) => {
+    change: async ({ id, question, questionJson, timeoutAt, fence, by, now }) => {
+      if (this.#isStale(fence, by)) return 'stale'
       const settledNow = this.#settleIfDue(id, { now }) !== undefined
       const record = this.#db.tokens.get(id)
       if (record === undefined) return undefined

@@ -307,9 +307,9 @@ export interface TokenStore {
   /**
    * Gives a token another question or deadline, if it is `WAITING` at `now` and its `questionJson` is `question`; else only reads it, and
    * settles a token past its deadline as `get` does. What waits for the token is due at the new deadline; past it already, the token is
-   * settled by the next read or tick. Without a token of its own, such as the end of a run: `undefined`. Hinted as a settle is.
+   * settled by the next read or tick. Without a token of its own, such as the end of a run: `undefined`. Hinted and fenced as a settle is.
    */
-  change(request: TokenChange): Awaitable<TokenChanged | undefined>
+  change(request: TokenChange): Awaitable<TokenChanged | 'stale' | undefined>
   /**
    * Drops waits, ready or not. A wait of a run that another owner holds by now stays: it is not the caller's. One that another call is
    * at may stay too: once it is ready, each tick answers it.
@@ -394,6 +394,8 @@ export interface TokenChange {
   readonly questionJson?: string | undefined
   /** Absent: it stays. */
   readonly timeoutAt?: number | undefined
+  /** The attempt that changes the token. */
+  readonly fence?: AttemptFence | undefined
   readonly by: string
   readonly now: number
 }
@@ -1034,7 +1036,7 @@ export const STORAGE_CALLS: Readonly<Record<StorageOperation, CallFacts>> = {
   'tokens.list': { writes: 'deadlines' },
   'tokens.await': { writes: 'records', fence: 'own', by: 'run' },
   'tokens.settle': { writes: 'records', fence: 'given' },
-  'tokens.change': { writes: 'records', isDueUntold: true },
+  'tokens.change': { writes: 'records', fence: 'given', isDueUntold: true },
   'tokens.release': { writes: 'records', isRepeated: true },
   'chunks.open': { writes: 'records', fence: 'own', by: 'run' },
   'chunks.append': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },

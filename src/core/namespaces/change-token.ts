@@ -15,7 +15,7 @@ const WITHDRAW_NAMES: OptionNames<WithdrawTokenOptions> = { reason: true, by: tr
 const BY_CALL = new UnknownAnswerer('call')
 
 /** Made twice, it changes nothing more. */
-const CHANGE_TOKEN: RepeatableCall<TokenChange, TokenChanged | undefined> = {
+const CHANGE_TOKEN: RepeatableCall<TokenChange, TokenChanged | 'stale' | undefined> = {
   ask: (storage, request) => storage.tokens.change(request),
 }
 
@@ -45,7 +45,7 @@ export class TokenChanger {
     if (scope !== undefined) await breath.turn(scope)
     return this.#made((place) => {
       const settle = { ...place, outputJson: undefined, answeredJson: answered, isTimeOut: true }
-      const settled = this.#kernel.written(scope, SETTLE_TOKEN, { ...settle, fence: fenceOf(scope) })
+      const settled = this.#kernel.written(scope, SETTLE_TOKEN, settle)
       return chain(settled, (answer) => answer && { ...answer, isDone: answer.won })
     })
   }
@@ -80,7 +80,8 @@ export class TokenChanger {
     let question: string | undefined
     for (;;) {
       assertOpen(this.#scope)
-      const made = await this.#asked(() => make({ id: this.#id, question, by: host.owner, now: host.now() }))
+      const place = { id: this.#id, question, fence: fenceOf(this.#scope), by: host.owner, now: host.now() }
+      const made = await this.#asked(() => make(place))
       if (made?.record.kind !== 'MANUAL') throw tokenNotFound(this.#id)
       const { record, isDone, settledNow } = made
       const { status, timeoutAt } = record
@@ -104,7 +105,7 @@ export class TokenChanger {
 }
 
 /** What every change names. */
-type ChangePlace = Pick<TokenChange, 'id' | 'question' | 'by' | 'now'>
+type ChangePlace = Pick<TokenChange, 'id' | 'question' | 'fence' | 'by' | 'now'>
 
 interface ChangeMade extends Pick<TokenRead, 'record' | 'settledNow'> {
   readonly isDone: boolean

@@ -130,7 +130,8 @@ function settleToken(state: MemoryState, request: TokenSettle): TokenSettled | '
   return { record: token.record, won: true, settledNow: true, ready }
 }
 
-function changeToken(state: MemoryState, request: TokenChange): TokenChanged | undefined {
+function changeToken(state: MemoryState, request: TokenChange): TokenChanged | 'stale' | undefined {
+  if (isStale(state, request)) return 'stale'
   const token = state.tokens.table.get(request.id)
   if (token === undefined) return undefined
   const { settledNow } = readToken(state, token, request.now)

@@ -174,12 +174,14 @@ async function settleToken(
 
 async function changeToken(
   session: PostgresSession,
-  { id, question, questionJson, timeoutAt, by, now }: TokenChange,
-): Promise<TokenChanged | undefined> {
-  const columns = { id, question, question_to: questionJson, timeout_at: timeoutAt, now }
-  const answer = (await session.ask(CHANGE, { ...columns, call: session.newCall() }, id)) as
-    TokenAnswer | undefined
-  if (answer === undefined) return undefined
+  request: TokenChange,
+): Promise<TokenChanged | 'stale' | undefined> {
+  const { id, question, questionJson, timeoutAt, by, now } = request
+  const columns = { id, question, question_to: questionJson, timeout_at: timeoutAt, by_owner: by, now }
+  const asked = { ...columns, call: session.newCall(), ...fenceColumns(request) }
+  const answer = (await session.ask(CHANGE, asked, request.fence?.runId ?? id)) as
+    TokenAnswer | 'stale' | undefined
+  if (answer === 'stale' || answer === undefined) return answer
   const { changed = false, settledNow = false } = answer
   const record = tokenOf(answer)
   tellSettled(session, answer, undefined)

@@ -124,7 +124,8 @@ function completeToken(session: SqliteSession, request: TokenSettle): TokenSettl
   return { record, won: false, settledNow: late !== undefined, ready: late?.ready ?? [] }
 }
 
-function changeOrRead(session: SqliteSession, request: TokenChange): TokenChanged | undefined {
+function changeOrRead(session: SqliteSession, request: TokenChange): TokenChanged | 'stale' | undefined {
+  if (isStaleAttempt(session, request)) return 'stale'
   const read = readToken(session, request.id, request.now)
   if (read === undefined || read.record.kind === 'RUN') return undefined
   const changed = changeToken(session, request)

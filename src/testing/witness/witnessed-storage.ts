@@ -64,8 +64,9 @@ export function witnessedStorage(storage: Storage, witness: Witness): Storage {
       }),
     'tokens.change': (request) =>
       seen(tokens.change(request), (changed) => {
-        if (changed?.changed === true) witness.tokenChanged(changed.record)
-        else if (changed !== undefined) seeToken(witness, changed.record)
+        if (changed === undefined || changed === 'stale') return
+        if (changed.changed) witness.tokenChanged(changed.record)
+        else seeToken(witness, changed.record)
       }),
     'tokens.release': (waits) =>
       seen(tokens.release(waits), () => {

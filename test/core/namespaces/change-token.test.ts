@@ -271,6 +271,36 @@ describe('a change of a token', () => {
     expect(token?.question).toMatchObject({ approvers: ['ann'] })
   })
 
+  it.each(changes)(
+    'has no effect once its attempt has lost the run to another engine: %s',
+    async (_, change) => {
+      const storage = projectStorage()
+      const clock = testClock()
+      const late = task({
+        id: 'late',
+        run: async (id: string, { ctx }) => {
+          const { epoch = 0 } = (await storage.runs.get(ctx.run.id)) ?? {}
+          const expected = { status: ['EXECUTING'], epoch } as const
+          const taken = { status: 'EXECUTING', epoch: epoch + 1 } as const
+          await storage.runs.update({
+            id: ctx.run.id,
+            expected,
+            change: taken,
+            by: 'another',
+            now: clock.now(),
+          })
+          await change(engine, id)
+        },
+      })
+      await using engine = createEngine({ tasks: [late], storage, clock })
+      const { id } = await engine.wait.createToken({ message: 'Refund?', timeout: '1h' })
+      const before = await engine.wait.retrieveToken(id)
+      await engine.trigger(late, id)
+      await clock.settle()
+      expect(await engine.wait.retrieveToken(id)).toEqual(before)
+    },
+  )
+
   it('is told of once it is stored, also if it asked for another question first', async () => {
     const memory = memoryStorage()
     const asked: (string | undefined)[] = []

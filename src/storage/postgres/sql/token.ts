@@ -57,8 +57,8 @@ export const AWAIT_MEMBERS = `token_id text, run_id text, epoch int, by_owner te
 export const SETTLE_MEMBERS = `id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text,
     now float8, call text, again boolean, resume_run text, resume_epoch int, resume_parks int, question text, answered text`
 
-const CHANGE_MEMBERS =
-  'id text, question text, question_to text, timeout_at float8, now float8, call text, again boolean'
+const CHANGE_MEMBERS = `id text, question text, question_to text, timeout_at float8, fence_run text, fence_epoch int,
+    by_owner text, now float8, call text, again boolean`
 
 /** Beside the id of the run `r`: the completion `q` may resume it. */
 export const IS_RESUMABLE: string = `${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.parks = q.resume_parks AND r.held = 1
@@ -281,7 +281,11 @@ DECLARE
   is_changed boolean;
 BEGIN
   SELECT * INTO o FROM $s.tokens WHERE id = q.id FOR NO KEY UPDATE;
-  IF NOT FOUND THEN RETURN '[null]'; END IF;
+  IF q.fence_run IS NOT NULL THEN
+    PERFORM $s.lock_runs('{}', ARRAY[q.fence_run], $s.waiters_of(ARRAY[q.id]));
+    IF NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '["stale"]'; END IF;
+  END IF;
+  IF o.id IS NULL THEN RETURN '[null]'; END IF;
   is_changed := q.again AND o.changed_by = q.call;
   IF is_changed IS NOT TRUE AND (${isAsking('o')}) THEN
     is_changed := true;

@@ -1,4 +1,4 @@
-import type { TokenChanged } from '../../../contract/storage.ts'
+import type { AttemptFence, TokenChanged } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, type Subject } from '../subject.ts'
@@ -109,7 +109,8 @@ export const questionLaws: readonly Law[] = [
           const question = isRight && what === 'both' ? '"other"' : expected
           const changed = await changeOf(s, id, { question, now: 99, ...change })
           like(what, changed, { changed: isRight, settledNow: false, record: isRight ? change : before })
-          same('a read', (await s.storage.tokens.get(id, s.at(99)))?.record, changed?.record)
+          const answered = changed === 'stale' ? changed : changed?.record
+          same('a read', (await s.storage.tokens.get(id, s.at(99)))?.record, answered)
         }
         const record = (await s.storage.tokens.get(id, s.at(99)))?.record
         same('in the end', record, isRight ? { ...before, ...to } : before)
@@ -186,6 +187,28 @@ export const questionLaws: readonly Law[] = [
     },
   },
   {
+    id: 'tokens.change/stale-fence',
+    law: 'An attempt that no longer holds its run changes nothing, and leaves a deadline that has passed as it is: stale, whether the token exists or not.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('t', { timeoutAt: s.at(100), questionJson: Q })
+      await s.wait(run, 't')
+      const fence = { runId: 'r', epoch: run.epoch }
+      const change = { question: Q, questionJson: P, timeoutAt: s.at(200), fence, by: A, now: 10 }
+      const earlier = { ...fence, epoch: run.epoch - 1 }
+      same('an earlier epoch', await changeOf(s, 't', { ...change, fence: earlier }), 'stale')
+      same('another owner', await changeOf(s, 't', { ...change, by: B }), 'stale')
+      same('past the deadline', await changeOf(s, 't', { ...change, by: B, now: 150 }), 'stale')
+      const record = { questionJson: P, timeoutAt: s.at(200) }
+      like('the right fence', await changeOf(s, 't', change), { changed: true, record })
+      await s.update(run, { status: 'CANCELED' })
+      const late = { ...change, question: P, questionJson: Q }
+      for (const id of ['t', 'nothing'])
+        same(`${id}, once the run is over`, await changeOf(s, id, late), 'stale')
+      like('the token', (await s.storage.tokens.get('t', s.at(10)))?.record, { status: 'WAITING', ...record })
+    },
+  },
+  {
     id: 'tokens.change/moves-what-waits',
     law: 'A parked run without a living owner can be claimed from the moved deadline of its token on, and not from the old one.',
     async check(s) {
@@ -211,15 +234,17 @@ export const questionLaws: readonly Law[] = [
 
 interface Change {
   readonly question?: string | undefined
+  readonly fence?: AttemptFence
   readonly questionJson?: string
   readonly timeoutAt?: number
+  readonly by?: string
   readonly now: number
 }
 
 async function changeOf(
   s: Subject,
   id: string,
-  { question, now, ...rest }: Change,
-): Promise<TokenChanged | undefined> {
-  return s.storage.tokens.change({ id, question, ...rest, by: B, now: s.at(now) })
+  { question, by = B, now, ...rest }: Change,
+): Promise<TokenChanged | 'stale' | undefined> {
+  return s.storage.tokens.change({ id, question, ...rest, by, now: s.at(now) })
 }

@@ -332,7 +332,8 @@ export class ThreeEngines {
     })
   }
 
-  async #change({ token, owner, option }: Command): Promise<void> {
+  async #change(command: Command): Promise<void> {
+    const { token, option } = command
     const id = this.#stage.recentToken(token)
     if (id === undefined) return
     const { now } = this.#stage
@@ -341,8 +342,7 @@ export class ThreeEngines {
       question: pick(QUESTIONS, option),
       questionJson: pick(QUESTIONS, option >> 2),
       timeoutAt: option % 3 === 0 ? undefined : now + ((option % 300) + 1) * UNIT,
-      by: this.#owner(owner),
-      now,
+      ...(await this.#writer(command)),
     }
     await this.#stage.both(`tokens.change ${describeValue(request)}`, (storage) =>
       storage.tokens.change(request),

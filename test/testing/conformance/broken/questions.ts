@@ -48,6 +48,7 @@ export const brokenQuestions: Readonly<Record<string, Break>> = {
   'tokens.change/comes-too-late': changingLike(({ id, now }, memory) => ({
     now: Math.min(now, (recordOf(memory, id)?.timeoutAt ?? Infinity) - 1),
   })),
+  'tokens.change/stale-fence': changingLike(() => ({ fence: undefined })),
   'tokens.change/moves-what-waits': (memory) => {
     let isMoved = false
     return {
