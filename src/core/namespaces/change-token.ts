@@ -1,11 +1,12 @@
 import { tokenNotFound } from '../../api/not-found.ts'
 import type { CompletedToken, Duration, WithdrawTokenOptions } from '../../api/token.ts'
+import type { TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, TokenChange, TokenChanged, TokenRead } from '../../contract/storage.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { parseDeadline } from '../../primitives/duration.ts'
 import { assertOpen, type Attempt, fenceOf } from '../attempt/attempt.ts'
-import { type RepeatableCall, SETTLE_TOKEN } from '../host/storage-calls.ts'
+import { GET_TOKEN, type RepeatableCall, SETTLE_TOKEN } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { completedToken, questionOf } from '../views/question.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
@@ -14,9 +15,24 @@ import { answeredJson, readApprovers } from './questions.ts'
 const WITHDRAW_NAMES: OptionNames<WithdrawTokenOptions> = { reason: true, by: true }
 const BY_CALL = new UnknownAnswerer('call')
 
-/** Made twice, it changes nothing more. */
-const CHANGE_TOKEN: RepeatableCall<TokenChange, TokenChanged | 'stale' | undefined> = {
-  ask: (storage, request) => storage.tokens.change(request),
+/** A change, and the token as it was read before. */
+interface ChangeOfRead extends TokenChange {
+  readonly was: TokenRecord
+}
+
+/**
+ * A token that is no longer as it was read has been changed by the first call, or by one beside it, which counts as the later one. To
+ * change it again would undo what came after.
+ */
+const CHANGE_TOKEN: RepeatableCall<ChangeOfRead, TokenChanged | 'stale' | undefined> = {
+  ask: (storage, { was: _, ...request }) => storage.tokens.change(request),
+  again: async (storage, { was, ...request }) => {
+    const { id, questionJson, now } = request
+    const read = await storage.tokens.get(id, now)
+    if (read?.record.status !== 'WAITING') return read && { ...read, changed: false }
+    const member = questionJson === undefined ? 'timeoutAt' : 'questionJson'
+    return read.record[member] === was[member] ? storage.tokens.change(request) : { ...read, changed: true }
+  },
 }
 
 /** Changes a token that waits, in one step. */
@@ -35,13 +51,15 @@ export class TokenChanger {
   async withdrawToken(options: WithdrawTokenOptions): Promise<CompletedToken> {
     requireOptions(options, 'the options of wait.withdrawToken', WITHDRAW_NAMES)
     const { reason, by = BY_CALL } = options
-    const answered = answeredJson(by, reason)
     const { host, breath } = this.#kernel
+    const scope = this.#scope
+    // A call of a run may be made again: it is told from others that withdraw with the same words.
+    const call = scope && host.made('call', host.now()).id
+    const answered = answeredJson(by, reason, call)
     if (host.storage.timesOut !== true)
       throw new TypeError(
         `Cannot withdraw token "${this.#id}": the storage of this engine cannot end a wait before its deadline; give it Storage.timesOut`,
       )
-    const scope = this.#scope
     if (scope !== undefined) await breath.turn(scope)
     return this.#made((place) => {
       const settle = { ...place, outputJson: undefined, answeredJson: answered, isTimeOut: true }
@@ -64,24 +82,30 @@ export class TokenChanger {
     }))
   }
 
-  /** `to` says what the token becomes, of what it asks. */
+  /** `to` says what the token becomes, of what it asks. Read first: see `CHANGE_TOKEN`. */
   #change(
     to: (question: string | undefined) => Pick<TokenChange, 'questionJson' | 'timeoutAt'>,
   ): Promise<CompletedToken> {
-    return this.#made((place) => {
-      const changed = this.#kernel.written(this.#scope, CHANGE_TOKEN, { ...place, ...to(place.question) })
+    return this.#made((place, was) => {
+      const { id, question, now } = place
+      if (was === undefined)
+        return chain(this.#kernel.asked(GET_TOKEN, { id, now }), (read) => read && { ...read, isDone: false })
+      const changed = this.#kernel.written(this.#scope, CHANGE_TOKEN, { ...place, ...to(question), was })
       return chain(changed, (answer) => answer && { ...answer, isDone: answer.changed })
     })
   }
 
   /** Makes a change, once more if the token asks something else than was thought. */
-  async #made(make: (place: ChangePlace) => Awaitable<ChangeMade | undefined>): Promise<CompletedToken> {
+  async #made(
+    make: (place: ChangePlace, was: TokenRecord | undefined) => Awaitable<ChangeMade | undefined>,
+  ): Promise<CompletedToken> {
     const { host, publisher, ticker } = this.#kernel
-    let question: string | undefined
+    let was: TokenRecord | undefined
     for (;;) {
       assertOpen(this.#scope)
+      const question = was?.questionJson
       const place = { id: this.#id, question, fence: fenceOf(this.#scope), by: host.owner, now: host.now() }
-      const made = await this.#asked(() => make(place))
+      const made = await this.#asked(() => make(place, was))
       if (made?.record.kind !== 'MANUAL') throw tokenNotFound(this.#id)
       const { record, isDone, settledNow } = made
       const { status, timeoutAt } = record
@@ -89,7 +113,7 @@ export class TokenChanger {
         ticker.dueAt(timeoutAt, 'token', this.#id)
       if (isDone || settledNow) publisher.token(record)
       if (isDone || status !== 'WAITING') return completedToken(record, isDone)
-      question = record.questionJson
+      was = record
     }
   }
 

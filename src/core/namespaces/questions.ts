@@ -2,14 +2,7 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
-import type {
-  Answerer,
-  AnswerIssue,
-  Person,
-  Question,
-  QuestionOptions,
-  Withdrawal,
-} from '../../api/question.ts'
+import type { Answerer, AnswerIssue, Person, Question, QuestionOptions } from '../../api/question.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { SchemaResult, StandardSchemaV1 } from '../../api/standard-schema.ts'
@@ -19,7 +12,7 @@ import { requireList, requireName, requireOptions, show } from '../../primitives
 import type { Values } from '../../api/values.ts'
 import { isApprover } from '../../questions/approvers.ts'
 import { isStandardSchema, jsonSchemaOf } from '../../questions/answer-schema.ts'
-import { questionOf } from '../views/question.ts'
+import { questionOf, type StoredAnswer } from '../views/question.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
 import { JsonSchemaCheck, SchemaRefused } from '../../questions/json-schema.ts'
 
@@ -196,12 +189,12 @@ export async function outputBy(
   throw invalid(`Cannot go on with token "${id}"`, issuesIn(result), answer)
 }
 
-/** Who answers, or withdraws and why, as it is stored. @throws TypeError or RangeError for what cannot be stored. */
-export function answeredJson(by: Answerer, reason?: string): string {
+/** Who answers, or withdraws, why and by which call, as it is stored. @throws TypeError or RangeError for what cannot be stored. */
+export function answeredJson(by: Answerer, reason?: string, call?: string): string {
   const why = reason !== undefined && { reason: text(reason, 'reason', MOST_OF_REASON) }
-  if (by instanceof UnknownAnswerer) return JSON.stringify({ via: by.via, ...why })
+  if (by instanceof UnknownAnswerer) return JSON.stringify({ via: by.via, ...why, call })
   const { id, name, via = 'call' } = readAnswerer(by)
-  const answered: Withdrawal = { id, ...(name !== undefined && { name }), via, ...why }
+  const answered: StoredAnswer = { id, ...(name !== undefined && { name }), via, ...why, call }
   return JSON.stringify(answered)
 }
 

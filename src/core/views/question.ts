@@ -3,9 +3,17 @@ import type { AnsweredBy, Question, Withdrawal } from '../../api/question.ts'
 import type { CompletedToken } from '../../api/token.ts'
 import type { ReadValues } from '../../api/values.ts'
 
+/** `answeredJson` of a token. */
+export interface StoredAnswer extends Withdrawal {
+  /** By which the call of a run that withdrew the token knows that it has won, if its answer is lost. */
+  readonly call?: string | undefined
+}
+
 /** Who settled a token, if that is known. */
 export function answeredBy({ answeredJson }: Pick<TokenRecord, 'answeredJson'>): Withdrawal | undefined {
-  return answeredJson === undefined ? undefined : (JSON.parse(answeredJson) as Withdrawal)
+  if (answeredJson === undefined) return undefined
+  const { call: _, ...by } = JSON.parse(answeredJson) as StoredAnswer
+  return by
 }
 
 /** Who withdrew a token: a deadline that passes by itself names no one. */

@@ -11,6 +11,8 @@ import {
   type WithdrawTokenOptions,
 } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
+import { StorageUnavailableError } from 'waitpoint/storage'
+import type { TokenChange, TokenSettle } from '../../../src/contract/storage.ts'
 import { SETTLE_TOKEN } from '../../../src/core/host/storage-calls.ts'
 import { projectStorage } from '../../support/abandon.ts'
 
@@ -301,7 +303,62 @@ describe('a change of a token', () => {
     },
   )
 
-  it('is told of once it is stored, also if it asked for another question first', async () => {
+  describe('of a run, made again because its answer was lost', () => {
+    type Change = (engine: Engine, id: string) => Promise<unknown>
+    const withdraw: Change = (engine, id) => engine.wait.withdrawToken(id)
+    const extend: Change = (engine, id) => engine.wait.extendToken(id, '9h')
+    const reassign: Change = (engine, id) => engine.wait.reassignToken(id, ['bob'])
+    const byOthers: Change = async (engine, id) => {
+      await engine.wait.extendToken(id, '2h')
+      await engine.wait.reassignToken(id, ['cleo'])
+    }
+    const nothing: Change = () => Promise.resolve()
+    const changed = { success: true, status: 'WAITING' }
+    const withdrawn = { success: true, status: 'TIMED_OUT', by: { via: 'call' } }
+
+    it.each<
+      [string, Change, { isMade: boolean; then: Change; told: object; hours: number; approver: string }]
+    >([
+      ['extends', extend, { isMade: true, then: byOthers, told: changed, hours: 2, approver: 'cleo' }],
+      ['extends', extend, { isMade: true, then: nothing, told: changed, hours: 9, approver: 'ann' }],
+      ['extends', extend, { isMade: false, then: reassign, told: changed, hours: 9, approver: 'bob' }],
+      ['reassigns', reassign, { isMade: true, then: byOthers, told: changed, hours: 2, approver: 'cleo' }],
+      ['reassigns', reassign, { isMade: true, then: nothing, told: changed, hours: 1, approver: 'bob' }],
+      ['reassigns', reassign, { isMade: false, then: extend, told: changed, hours: 9, approver: 'bob' }],
+      ['withdraws', withdraw, { isMade: true, then: withdraw, told: withdrawn, hours: 0, approver: 'ann' }],
+      [
+        'withdraws',
+        withdraw,
+        { isMade: false, then: withdraw, told: { ...withdrawn, success: false }, hours: 0, approver: 'ann' },
+      ],
+    ])('%s once, and takes no change of others for its own', async (_, change, lost) => {
+      const memory = memoryStorage()
+      let isLost = false
+      function losing<Request extends TokenChange | TokenSettle, Answer>(
+        make: (request: Request) => Answer | Promise<Answer>,
+      ): (request: Request) => Promise<Answer> {
+        return async (request) => {
+          if (isLost || request.fence === undefined || request.question === undefined) return make(request)
+          isLost = true
+          if (lost.isMade) await make(request)
+          await lost.then(engine, request.id)
+          throw new StorageUnavailableError('gone', { mayBeDone: true })
+        }
+      }
+      const tokens = { ...memory.tokens }
+      tokens.change = losing((request) => memory.tokens.change(request))
+      tokens.settle = losing((request) => memory.tokens.settle(request))
+      const desk = task({ id: 'desk', run: async (id: string) => change(engine, id) })
+      await using engine = createEngine({ tasks: [desk], storage: { ...memory, tokens }, clock: testClock() })
+      const { id } = await engine.wait.createToken({ approvers: ['ann'], timeout: '1h' })
+      expect(await (await engine.trigger(desk, id)).result()).toEqual(lost.told)
+      const { createdAt, timeoutAt, question: asked } = await engine.wait.retrieveToken(id)
+      expect(asked?.approvers).toEqual([lost.approver])
+      expect(Math.round((timeoutAt.getTime() - createdAt.getTime()) / HOUR_MS)).toBe(lost.hours)
+    })
+  })
+
+  it('names the question of the token, which it has read', async () => {
     const memory = memoryStorage()
     const asked: (string | undefined)[] = []
     const storage: Storage = {
@@ -318,9 +375,6 @@ describe('a change of a token', () => {
     const { id } = await engine.wait.createToken({ message: 'Refund?' })
     await engine.wait.reassignToken(id, ['ann'])
     await engine.wait.extendToken(id, '1h')
-    const [plain, with_, again, last] = asked
-    expect([plain, again]).toEqual([undefined, undefined])
-    expect(with_).toBe('{"message":"Refund?"}')
-    expect(last).toContain('"approvers":["ann"]')
+    expect(asked).toEqual(['{"message":"Refund?"}', '{"message":"Refund?","approvers":["ann"]}'])
   })
 })
