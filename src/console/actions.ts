@@ -1,5 +1,5 @@
 import type { AnswerError, SentField } from '../answer-page/values.ts'
-import type { Answerer, Question } from '../api/question.ts'
+import type { Answerer, Person, Question } from '../api/question.ts'
 import { questionOf, UnknownAnswerer } from '../core/inside.ts'
 import { answerByForm } from '../http/answer-form.ts'
 import { storedToken } from './records.ts'
@@ -61,7 +61,9 @@ export async function completeToken(visit: Visit, id: string): Promise<Acted> {
   if (question !== undefined) return answerQuestion(visit, { id, question }, [...form])
   const read = readJson(typed)
   if ('problem' in read) return answered(visit, id, { kind: 'wrong', problem: read.problem, typed })
-  const { success } = await visit.engine.wait.completeToken(id, read.value, { by: await answererOf(visit) })
+  const { success } = await visit.engine.wait.completeToken(id, read.value, {
+    by: answererOf(await personOf(visit)),
+  })
   return success ? { location: placeOf(visit, 'tokens', id) } : answered(visit, id, { kind: 'lost', typed })
 }
 
@@ -71,8 +73,7 @@ export async function answerInbox(visit: Visit, id: string): Promise<Acted> {
   return 'location' in acted ? { location: linkTo(visit, 'inbox', { who: filterOf(visit, 'who') }) } : acted
 }
 
-async function answererOf(visit: Visit): Promise<Answerer> {
-  const person = await personOf(visit)
+function answererOf(person: Person | undefined): Answerer {
   return person === undefined ? BY_CONSOLE : { ...person, via: 'console' }
 }
 
@@ -85,7 +86,7 @@ async function answerQuestion(
   const { id } = token
   const wrong = (problem: string, errors: readonly AnswerError[]): Promise<Acted> =>
     answered(visit, id, { kind: 'wrong', problem, sent: fields, errors })
-  const outcome = await answerByForm(visit.engine, { token, by: await answererOf(visit), fields })
+  const outcome = await answerByForm(visit.engine, { token, by: answererOf(await personOf(visit)), fields })
   switch (outcome.kind) {
     case 'won':
       return { location: placeOf(visit, 'tokens', id) }
@@ -106,12 +107,14 @@ export async function changeAsked(visit: Visit, id: string, change: TokenChangeN
   if (change === 'withdraw' && visit.inside.host.storage.timesOut !== true)
     throw new Refused(409, 'This storage cannot end a wait before its deadline.')
   const person = await personOf(visit)
-  const question = questionOf((await storedToken(visit.inside, id)).record) ?? {}
   // Else they could make themselves one.
-  if (change === 'reassign' && person !== undefined && !isApprover(question, person))
-    throw new Refused(403, 'This question has approvers, and only they let others answer.')
+  if (change === 'reassign' && person !== undefined) {
+    const question = questionOf((await storedToken(visit.inside, id)).record) ?? {}
+    if (!isApprover(question, person))
+      throw new Refused(403, 'This question has approvers, and only they let others answer.')
+  }
   try {
-    const by = await answererOf(visit)
+    const by = answererOf(person)
     const { success } = await refusingWrongInput(() =>
       TOKEN_CHANGES[change](visit.engine.wait, { id, form, by }),
     )

@@ -99,8 +99,9 @@ describe.each(['--db', '--url'] as const)('%s of a running app', (option) => {
       option === '--url' ? { id: token } : { answeredBy: { id: 'ann', via: 'cli' } },
     )
     const again = await cli.call('tokens', 'complete', token)
-    const told = option === '--url' ? 'it is COMPLETED' : 'it is COMPLETED, by ann via cli.'
-    expect(again).toMatchObject({ code: 1, err: expect.stringContaining(told) as string })
+    const told = { code: 1, err: expect.stringContaining('it is COMPLETED, by ann via cli.') as string }
+    expect(again).toMatchObject(told)
+    expect(await cli.call('tokens', 'withdraw', token)).toMatchObject(told)
   })
 
   it('pauses and resumes a queue, and sets its limit', async () => {

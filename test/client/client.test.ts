@@ -415,11 +415,14 @@ describe('createClient', () => {
     expect(error).toMatchObject({ code: 'ERR_API_UNAUTHORIZED', status: 401 })
   })
 
-  it('says with a secret key who completes a token', async () => {
+  it('says with a secret key who completes a token, and is told so when it comes second', async () => {
     await using t = await reachedEngine()
     const { id } = await t.client.wait.createToken()
     await t.client.wait.completeToken(id, undefined, { by: { id: 'ann', via: 'cli' } })
-    expect((await t.engine.wait.retrieveToken(id)).answeredBy).toEqual({ id: 'ann', via: 'cli' })
+    const by = { id: 'ann', via: 'cli' }
+    expect((await t.engine.wait.retrieveToken(id)).answeredBy).toEqual(by)
+    const late = await t.client.wait.completeToken(id, undefined, { by: { id: 'bob' } })
+    expect(late).toEqual({ success: false, status: 'COMPLETED', by })
   })
 
   it('does with a public access token what it is for', async () => {

@@ -118,12 +118,16 @@ describe('the inbox', () => {
   it('has a form on the page of its token for an approver, and lets no other reassign it', async () => {
     await using t = await opened()
     const id = await asks(t.engine, 'So?', { schema: FORM, approvers: ['ann'] })
-    const ann = await Visitor.loggedIn(t.engine, { user: () => ({ id: 'ann' }) })
+    let asked = 0
+    const user = (): { id: string } => (asked++, { id: 'ann' })
+    const ann = await Visitor.loggedIn(t.engine, { user })
     expect((await ann.get(`/tokens/${id}`)).text).toContain('name="answer.0"')
     const bob = await Visitor.loggedIn(t.engine, { user: () => ({ id: 'bob' }) })
     expect((await bob.get(`/tokens/${id}`)).text).not.toContain('name="answer.0"')
     expect((await bob.post(`/tokens/${id}/reassign`, { approvers: 'bob' })).status).toBe(403)
+    asked = 0
     expect((await ann.post(`/tokens/${id}/withdraw`, { reason: 'no' })).status).toBe(303)
+    expect(asked).toBe(1)
     const { withdrawn } = await t.engine.wait.retrieveToken(id)
     expect(withdrawn).toMatchObject({ id: 'ann', via: 'console', reason: 'no' })
   })

@@ -1,6 +1,6 @@
 import { Transport } from '../../client/connection/transport.ts'
 import { type ClientOptions, readClientOptions } from '../../client/connection/options.ts'
-import { readTokenStatus } from '../../client/wire/token.ts'
+import { readCompletedToken } from '../../client/wire/token.ts'
 import { WireRecord } from '../../client/wire/record.ts'
 import { cryptoRandom } from '../../clock/crypto-random.ts'
 import { plainClock } from '../../clock/plain.ts'
@@ -21,8 +21,7 @@ export function remoteTokenChanges(options: ClientOptions): TokenChanges {
   const transport = new Transport(readClientOptions(options, { clock: plainClock(), random: cryptoRandom() }))
   const change = async (token: unknown, address: Address, body: object): Promise<CompletedToken> => {
     const request = { address, ids: [String(idOf(token))], body: JSON.stringify(body) }
-    const wire = new WireRecord((await transport.call(request)).body, 'a changed token')
-    return { success: wire.requiredFlag('success'), status: readTokenStatus(wire.text('status')) }
+    return readCompletedToken(new WireRecord((await transport.call(request)).body, 'a changed token'))
   }
   return {
     withdrawToken: (token, withdrawal = {}) => change(token, WITHDRAW_TOKEN_ADDRESS, withdrawal),

@@ -37,7 +37,7 @@ import type { Packets } from '../wire/packets.ts'
 import type { Transport } from '../connection/transport.ts'
 import { wireDeadline, wireDuration } from '../wire/durations.ts'
 import { WireRecord } from '../wire/record.ts'
-import { readRetrievedToken, readToken, readTokenStatus } from '../wire/token.ts'
+import { readCompletedToken, readRetrievedToken, readToken } from '../wire/token.ts'
 import { refuseTransaction } from './refused-transaction.ts'
 import { TOKEN_ID_START } from '../../contract/id-prefixes.ts'
 
@@ -107,8 +107,8 @@ export class WaitCalls implements ClientWait {
     if (by !== undefined) members.push(`"by":${JSON.stringify(by)}`)
     const body = `{${members.join()}}`
     const request = { address: COMPLETE_TOKEN_ADDRESS, ids: [id], body } as const
-    const wire = new WireRecord((await this.#transport.call(request, options.signal)).body, 'a completion')
-    return { success: wire.requiredFlag('success'), status: readTokenStatus(wire.text('status')) }
+    const { body: answer } = await this.#transport.call(request, options.signal)
+    return readCompletedToken(new WireRecord(answer, 'a completion'))
   }
 
   async retrieveToken<Output = unknown>(

@@ -1,6 +1,7 @@
 import type { TokenStatus } from '../../contract/records.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
-import type { RetrievedToken, Token } from '../../api/token.ts'
+import type { Withdrawal } from '../../api/question.ts'
+import type { CompletedToken, RetrievedToken, Token } from '../../api/token.ts'
 import { TOKEN_MEMBERS } from '../../hosted/token.ts'
 import { defined } from '../../primitives/defined.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
@@ -45,7 +46,17 @@ export async function readRetrievedToken<Output>(
   return output === undefined ? token : { ...token, output: output as Output }
 }
 
+/** What became of a completion or a change. The hosted service says of no one who settled a token. */
+export function readCompletedToken(wire: WireRecord): CompletedToken {
+  const by = wire.object('by') as Withdrawal | undefined
+  return {
+    success: wire.requiredFlag('success'),
+    status: readTokenStatus(wire.text('status')),
+    ...defined({ by }),
+  }
+}
+
 /** A token status of the engine. An unknown status counts as completed. */
-export function readTokenStatus(status: string | undefined): TokenStatus {
+function readTokenStatus(status: string | undefined): TokenStatus {
   return status === 'WAITING' || status === 'TIMED_OUT' ? status : 'COMPLETED'
 }

@@ -2,7 +2,7 @@ import type { CompletedToken } from '../../../api/token.ts'
 import { messageOf } from '../../../primitives/message.ts'
 import { parseDeadline } from '../../../primitives/duration.ts'
 import type { CliCommand } from '../../command.ts'
-import { EXIT, UsageError } from '../../exit.ts'
+import { UsageError } from '../../exit.ts'
 import type { Given } from '../../given.ts'
 import type { Terminal } from '../../output/terminal.ts'
 import { present } from '../../present.ts'
@@ -10,6 +10,7 @@ import { PLACE_OPTIONS, readPlace } from '../../reach/place.ts'
 import { reaching } from '../../reach/reach.ts'
 import type { TokenChanges } from '../../reach/token-changes.ts'
 import { requireId, TOKEN_WORD } from '../../words.ts'
+import { tellCompleted } from './shown.ts'
 
 interface ChangeCommand extends Pick<CliCommand, 'summary' | 'words'> {
   /** Beside those that say where the token is. */
@@ -36,11 +37,8 @@ function changeCommand({ name, done, call, words = [], options, ...help }: Chang
       const id = requireId(given.word('token'), 'token')
       const change = call(given, terminal)
       const place = readPlace(given, terminal.env)
-      const { success, status } = await reaching(place, terminal, ({ tokens }) => change(tokens, id))
-      if (given.has('json')) terminal.printJson({ id, success, status })
-      else if (success) terminal.print(`Token ${id} ${done}.`)
-      else terminal.note(`Token ${id} was settled before: it is ${status}.`)
-      return success ? EXIT.ok : EXIT.failed
+      const completed = await reaching(place, terminal, ({ tokens }) => change(tokens, id))
+      return tellCompleted(given, terminal, { id, done, completed })
     },
   }
 }

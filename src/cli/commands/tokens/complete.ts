@@ -1,9 +1,8 @@
-import type { AnsweredBy } from '../../../api/question.ts'
 import type { CliCommand } from '../../command.ts'
-import { EXIT } from '../../exit.ts'
 import { PLACE_OPTIONS, readPlace } from '../../reach/place.ts'
 import { reaching } from '../../reach/reach.ts'
 import { requireId, TOKEN_WORD } from '../../words.ts'
+import { tellCompleted } from './shown.ts'
 
 /** `waitpoint tokens complete`. */
 export const completeTokenByHand: CliCommand = {
@@ -23,21 +22,7 @@ export const completeTokenByHand: CliCommand = {
     const place = readPlace(given, terminal.env)
     const by = given.option('by')
     const options = by === undefined ? {} : { by: { id: by, via: 'cli' } }
-    const {
-      success,
-      status,
-      by: winner,
-    } = await reaching(place, terminal, ({ wait }) => wait.completeToken(id, output, options))
-    if (given.has('json')) terminal.printJson({ id, success, status, by: winner })
-    else if (success) terminal.print(`Token ${id} is completed.`)
-    else terminal.note(`Token ${id} was settled before: it is ${status}${signature(winner)}.`)
-    return success ? EXIT.ok : EXIT.failed
+    const completed = await reaching(place, terminal, ({ wait }) => wait.completeToken(id, output, options))
+    return tellCompleted(given, terminal, { id, done: 'is completed', completed })
   },
-}
-
-/** Who won, as far as it is known. */
-function signature(winner: AnsweredBy | undefined): string {
-  if (winner === undefined) return ''
-  const { id, name = id, via } = winner
-  return name === undefined ? `, via ${via}` : `, by ${name} via ${via}`
 }
