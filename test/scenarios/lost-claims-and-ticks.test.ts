@@ -87,6 +87,27 @@ describe('a claim whose answer is lost', () => {
 })
 
 describe('the muster after it', () => {
+  it('hands its runs to another engine, also when the engine that lost the answer closes and drains', async () => {
+    const storage = projectStorage()
+    const steering = steeredStorage(storage)
+    const clock = testClock({ mode: 'manual' })
+    const work = task({ id: 'work', run: (ms: number) => clock.sleep(ms) })
+    const first = createEngine({ tasks: [work], storage: steering.storage, clock, concurrency: 2 })
+    const long = await first.trigger(work, 60_000)
+    await clock.settle()
+    steering.loseAnswer('runs.claim')
+    const lost = await first.trigger(work, 1)
+    const closed = first.close({ drainMs: 300_000 })
+    await using second = createEngine({ tasks: [work], storage, clock })
+    await second.ready()
+    await clock.advance('20s')
+    expect((await second.runs.retrieve(lost)).status).toBe('COMPLETED')
+    expect((await second.runs.retrieve(long)).status).toBe('EXECUTING')
+    await clock.advance('1m')
+    await closed
+    expect((await second.runs.retrieve(long)).status).toBe('COMPLETED')
+  })
+
   it('takes no run for a new one that has left since the muster was asked', async () => {
     const storage = projectStorage()
     const steering = steeredStorage(storage)

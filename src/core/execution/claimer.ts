@@ -97,9 +97,15 @@ export class Claimer {
    * slices, with a turn of the event loop between them for timers and I/O.
    */
   poke(): void {
-    if (this.#isPoked || !this.#settings.execute || this.#kernel.host.isClosing) return
+    if (this.#isPoked || !this.#settings.execute || this.#isOver) return
     this.#isPoked = true
     SETTLED.then(this.#claimOnce, this.#claimOnce)
+  }
+
+  /** An engine that closes claims nothing more. It makes a muster all the same, to hand back what it was given. */
+  get #isOver(): boolean {
+    const { host } = this.#kernel
+    return host.isClosed || (host.isClosing && !this.#tickets.areLost)
   }
 
   /** The last claim may have left runs. */
@@ -182,7 +188,7 @@ export class Claimer {
   readonly #claim = (): void => {
     const { host, tasks, slots, executor, ticker } = this.#kernel
     // A claim that is refused for want of a lease may arrive once more when it is there. The tick that takes it pokes.
-    if (host.isClosing || !ticker.hasLease || tasks.ids.length === 0) return
+    if (this.#isOver || !ticker.hasLease || tasks.ids.length === 0) return
     const isMuster = this.#tickets.areLost
     const limit = this.#tickets.isClaimOut || isMuster ? 0 : this.#nextLimit()
     // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.
