@@ -2,12 +2,14 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { serve } from '@hono/node-server'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
+import { html } from 'hono/html'
 import { streamSSE } from 'hono/streaming'
 import type { Engine, Storage } from 'waitpoint'
 import { createConsole } from 'waitpoint/console'
 import { createHandler } from 'waitpoint/http'
 import { sqliteStorage } from 'waitpoint/sqlite'
+import type { z } from 'zod'
 import { layout, type Page } from './layout.ts'
 
 /** The port stays the same over a restart: links in mails lead there. */
@@ -34,8 +36,12 @@ export function createApp(engine: Engine, page: Page): Hono {
   const app = new Hono()
   const handler = createHandler(engine, { basePath: '/engine', answerPage: { brand: { name: page.title } } })
   app.all('/engine/*', (c) => handler(c.req.raw))
-  // Only this machine reaches the server. Elsewhere give the engine a `secretKey`: the console asks for it.
-  const console = createConsole(engine, { basePath: '/console', authorize: () => true })
+  // Only this machine reaches the server. Elsewhere your login says who may enter and who it is, for each request.
+  const console = createConsole(engine, {
+    basePath: '/console',
+    authorize: () => true,
+    user: () => page.user,
+  })
   app.all('/console/*', (c) => console(c.req.raw))
   app.get('/', (c) => c.html(layout(page)))
   app.get('/live', async (c) => c.html(await page.live()))
@@ -53,10 +59,30 @@ export function createApp(engine: Engine, page: Page): Hono {
   return app
 }
 
+/** What a form has sent, or the page that says what is wrong with it: browsers check forms, but anyone may send one. */
+export async function readForm<Schema extends z.ZodType>(
+  c: Context,
+  schema: Schema,
+): Promise<z.output<Schema> | Response> {
+  const { success, data, error } = schema.safeParse(await c.req.parseBody())
+  if (success) return data
+  const problems = error.issues.map(
+    ({ path, message }) => html`<li><b>${path.join('.')}</b>: ${message}</li>`,
+  )
+  return c.html(html`<h1>This cannot be used</h1><ul>${problems}</ul><a href="/">Back</a>`, 400)
+}
+
 /** Serves an application until Ctrl-C. */
 export async function run(engine: Engine, app: Hono): Promise<void> {
   const server = serve({ fetch: app.fetch, port: PORT, hostname: '127.0.0.1' })
-  await once(server, 'listening')
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    console.error(
+      `Cannot listen on port ${PORT}: ${String(error)}\nAnother one: PORT=${PORT + 1} npm run example …`,
+    )
+    process.exit(1)
+  }
   await engine.ready() // runs of an earlier start go on now
   console.log(`open ${ADDRESS} (Ctrl-C ends it)`)
   if (!HAS_SQLITE) console.log('runs are kept in memory, as this Node has no SQLite: a restart forgets them')

@@ -10,6 +10,8 @@ export interface Page {
   readonly top: Html
   /** What is drawn anew whenever a run changes. */
   readonly live: () => Promise<Html>
+  /** The one who uses the console, where a question has approvers. */
+  readonly user?: { readonly id: string; readonly name: string }
 }
 
 /** The whole page, as it is now. Its script asks for the live part again at each event of `/changes`. */
@@ -28,7 +30,7 @@ export function layout({ title, top, live }: Page): Html {
           ${top}
           <div id="live">${live()}</div>
         </main>
-        <nav><a href="/console/runs">The console</a> shows every run.</nav>
+        <nav><a href="/console/inbox">The inbox</a> has what waits for you, and <a href="/console/runs">the console</a> every run.</nav>
         <script>
           const live = document.getElementById('live')
           new EventSource('/changes').onmessage = async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -80,6 +81,21 @@ describe('npm run example', () => {
     const hasSqlite = process.getBuiltinModule('node:sqlite') !== undefined
     expect((await place.page()).includes('waits for Grace')).toBe(hasSqlite)
     expect(await interrupt(second)).toBe(0)
+  })
+
+  it('says in a line or two which port is taken, and how to take another one', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const env = { ...process.env, PORT: String(port) }
+    const child = spawn(process.execPath, [SCRIPT, 'early-webhook'], { env, stdio: 'pipe' })
+    let said = ''
+    child.stderr.on('data', (text) => (said += String(text)))
+    expect((await once(child, 'close'))[0]).toBe(1)
+    expect(said).toContain(`Cannot listen on port ${port}: `)
+    expect(said).toContain(`PORT=${port + 1} npm run example`)
+    expect(said).not.toMatch(/^ +at /m)
+    other.close()
   })
 
   it('without a name lists them', async () => {

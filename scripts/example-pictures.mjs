@@ -38,7 +38,7 @@ const STORIES = {
       ['9', ['The payment service calls']],
     ])
       for (const button of buttons) {
-        await page.fill('[name=number]', number)
+        await page.fill('[name=order]', number)
         await page.click(`text=${button}`)
       }
     await page.waitForSelector('text=waits for its payment')

@@ -33,6 +33,28 @@ expenseTest('is approved by the link in the mail', async ({ t }) => {
   expect(subjects()).toEqual(['ada@example.com: Train to Bern', 'grace@example.com: Train to Bern, € 184'])
 })
 
+expenseTest.for([
+  [{ euros: '' }, 'euros'],
+  [{ euros: '-5' }, 'euros'],
+  [{ euros: 'many' }, 'euros'],
+  [{ what: ' ' }, 'what'],
+  [{ from: 'ada' }, 'from'],
+] as const)('is not asked with a form that has %o', async ([wrong, field], { t }) => {
+  const app = expensePages(t.engine, { expense, mails: () => mails })
+  const body = new URLSearchParams({ ...TRAIN, euros: '184', ...wrong })
+  const response = await app.request('/expenses', { method: 'POST', body })
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(`<b>${field}</b>`)])
+  expect((await t.engine.runs.list()).data).toEqual([])
+})
+
+expenseTest('is in the inbox of Grace, whose console it is', async ({ t }) => {
+  const app = expensePages(t.engine, { expense, mails: () => mails })
+  await t.engine.trigger(expense, TRAIN)
+  await t.waitingToken({ tag: 'question:expense-approval' })
+  expect(await (await app.request('/')).text()).toContain('href="/console/inbox"')
+  expect(await (await app.request('/console/inbox')).text()).toMatch(/Train to Bern[^]*<button/)
+})
+
 expenseTest('is rejected after two reminders and three days', async ({ t }) => {
   const run = await t.engine.trigger(expense, TRAIN)
   await expect(run).toTimeOutIn('3d')

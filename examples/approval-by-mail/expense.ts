@@ -10,13 +10,19 @@ export interface Expense {
   readonly euros: number
 }
 
+/** Checks a form, and the payload of each run once more. */
+export const expenseSchema: z.ZodType<Expense, Expense> = z.object({
+  from: z.email(),
+  what: z.string().trim().min(1).max(200),
+  euros: z.coerce.number<number>().positive().max(100_000),
+})
 interface Decision {
   readonly decision: 'approve' | 'reject'
   readonly note?: string | undefined
 }
 
-/** The one who decides. Nothing but her own link answers the question. */
-const GRACE = { id: 'grace@example.com', name: 'Grace' }
+/** The one who decides: by her own link, or in the console as its user. */
+export const GRACE = { id: 'grace@example.com', name: 'Grace' }
 
 const approval = question({
   id: 'expense-approval',
@@ -41,7 +47,8 @@ interface Office {
 export function expenseTask({ send, remindAfter }: Office): Task<Expense, string> {
   return task({
     id: 'expense',
-    run: async (expense: Expense) => {
+    schema: expenseSchema,
+    run: async (expense) => {
       const answer = await approval.ask(expense, {
         notify: ({ token, reminder }) =>
           send({

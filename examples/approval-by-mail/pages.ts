@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import { html } from 'hono/html'
 import type { Engine, Task } from 'waitpoint'
-import { createApp } from '../host.ts'
+import { createApp, readForm } from '../host.ts'
 import type { Html } from '../layout.ts'
-import type { Expense } from './expense.ts'
+import { type Expense, expenseSchema, GRACE } from './expense.ts'
 import type { Mail } from './outbox.ts'
 
 /** What the pages start and show. */
@@ -26,11 +26,12 @@ export function expensePages(engine: Engine, { expense, mails }: Desk): Hono {
       <h2>Outbox</h2>
       <ul>${mails().slice(0, 10).map(mailItem)}</ul>`
   }
-  const app = createApp(engine, { title: 'Expenses', top: FORM, live })
+  const app = createApp(engine, { title: 'Expenses', top: FORM, live, user: GRACE })
 
   app.post('/expenses', async (c) => {
-    const { from, what, euros } = await c.req.parseBody<Record<keyof Expense, string>>()
-    await engine.trigger(expense, { from, what, euros: Number(euros) })
+    const sent = await readForm(c, expenseSchema)
+    if (sent instanceof Response) return sent
+    await engine.trigger(expense, sent)
     return c.redirect('/', 303)
   })
   return app
@@ -40,8 +41,8 @@ const FORM = html`
   <p class="soft">Grace gets a mail with a link of her own, and two reminders. After three days it is rejected.</p>
   <form method="post" action="/expenses">
     <label>Who asks <input name="from" type="email" value="ada@example.com" required /></label>
-    <label>For what <input name="what" value="Train to Bern" required /></label>
-    <label>Euros <input name="euros" type="number" min="1" value="184" required /></label>
+    <label>For what <input name="what" value="Train to Bern" required maxlength="200" /></label>
+    <label>Euros <input name="euros" type="number" min="0.01" step="0.01" max="100000" value="184" required /></label>
     <button>Ask Grace</button>
   </form>`
 

@@ -61,12 +61,14 @@ describe('the page', () => {
     'shows a payment before its order, and one order for a form that was sent twice',
     async ({ t }) => {
       const app = shopPages(t.engine, { order, secret: SECRET })
-      const send = (path: string): Promise<Response> =>
-        Promise.resolve(
-          app.request(path, { method: 'POST', body: new URLSearchParams({ number: '7', item: 'A lamp' }) }),
-        )
+      const send = async (path: string, number = '7'): Promise<number> => {
+        const body = new URLSearchParams({ order: number, item: 'A lamp' })
+        return (await app.request(path, { method: 'POST', body })).status
+      }
       const shown = async (): Promise<string> => (await app.request('/')).text()
 
+      expect([await send('/orders', ' '), await send('/payments', '')]).toEqual([400, 400])
+      expect((await t.engine.runs.list()).data).toEqual([])
       await send('/payments')
       expect(await shown()).toContain('Order 7 is paid, and not there yet')
       await send('/orders')

@@ -1,10 +1,19 @@
 import { once, task, wait } from 'waitpoint'
 import type { CreateTokenOptions, Task } from 'waitpoint'
+import { z } from 'zod'
 
 export interface Order {
   readonly order: string
   readonly item: string
 }
+
+export const orderNumber: z.ZodType<string, string> = z.string().trim().min(1).max(40)
+
+/** Checks a form, and the payload of each run once more. */
+export const orderSchema: z.ZodType<Order, Order> = z.object({
+  order: orderNumber,
+  item: z.string().min(1).max(200),
+})
 
 /** What the payment service tells of an order. */
 export interface Payment {
@@ -28,7 +37,8 @@ export function paymentOf(order: string): CreateTokenOptions {
 export function orderTask(ship: (item: string) => void): Task<Order, string> {
   return task({
     id: 'order',
-    run: async ({ order, item }: Order) => {
+    schema: orderSchema,
+    run: async ({ order, item }) => {
       const payment = await wait.forToken<Payment>(await wait.createToken(paymentOf(order)))
       if (!payment.ok) return 'canceled: it was not paid in 30 days'
       await once('ship', () => ship(item))

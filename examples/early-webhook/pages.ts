@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import { html } from 'hono/html'
 import type { Engine, Run, Task, Token } from 'waitpoint'
-import { createApp } from '../host.ts'
+import { createApp, readForm } from '../host.ts'
 import type { Html } from '../layout.ts'
-import type { Order } from './order.ts'
+import { type Order, orderSchema } from './order.ts'
 import { paymentWebhook, signatureOf } from './webhook.ts'
 
 /** What the pages start, and the secret that they share with the payment service. */
@@ -29,16 +29,18 @@ export function shopPages(engine: Engine, { order, secret }: Shop): Hono {
   app.route('/webhooks/payment', paymentWebhook(engine, secret))
 
   app.post('/orders', async (c) => {
-    const { number, item } = await c.req.parseBody<{ number: string; item: string }>()
+    const sent = await readForm(c, orderSchema)
+    if (sent instanceof Response) return sent
     // A form that is sent twice is one order.
-    await engine.trigger(order, { order: number, item }, { idempotencyKey: number, idempotencyKeyTTL: '31d' })
+    await engine.trigger(order, sent, { idempotencyKey: sent.order, idempotencyKeyTTL: '31d' })
     return c.redirect('/', 303)
   })
 
   // Stands for the payment service: it signs what it sends.
   app.post('/payments', async (c) => {
-    const { number } = await c.req.parseBody<{ number: string }>()
-    const body = JSON.stringify({ order: number, cents: 1_900 })
+    const sent = await readForm(c, orderSchema)
+    if (sent instanceof Response) return sent
+    const body = JSON.stringify({ order: sent.order, cents: 1_900 })
     const headers = { 'x-signature': signatureOf(body, secret) }
     await app.request('/webhooks/payment', { method: 'POST', headers, body })
     return c.redirect('/', 303)
@@ -49,7 +51,7 @@ export function shopPages(engine: Engine, { order, secret }: Shop): Hono {
 const FORM = html`
   <p class="soft">Press the buttons in any order, and each as often as you like: an order is shipped once.</p>
   <form method="post" action="/orders">
-    <label>Order <input name="number" value="7" required maxlength="40" /></label>
+    <label>Order <input name="order" value="7" required maxlength="40" /></label>
     <input name="item" type="hidden" value="A lamp" />
     <button>The customer orders</button>
     <button formaction="/payments">The payment service calls</button>

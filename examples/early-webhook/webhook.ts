@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Engine } from 'waitpoint'
 import { z } from 'zod'
-import { paymentOf } from './order.ts'
+import { orderNumber, paymentOf } from './order.ts'
 
-const body = z.object({ order: z.string().min(1).max(40), cents: z.number().int().positive() })
+const body = z.object({ order: orderNumber, cents: z.number().int().positive() })
 
 /** The route that the payment service calls, once or several times, before the order is there or after. */
 export function paymentWebhook(engine: Engine, secret: string): Hono {

@@ -24,7 +24,12 @@ async function main({ file, bytes, waitMs, db }: Arguments): Promise<void> {
   let address = ''
   // Only this machine can reach the server, and only by its own address: pages of other sites cannot.
   const authorize = (request: Request): boolean => request.url.startsWith(`${address}/`)
-  await using server = await serve(engine, { port, console: { authorize } })
+  await using server = await serve(engine, { port, console: { authorize } }).catch((error: unknown) => {
+    if (!(error instanceof Error) || unfinished === undefined) throw error
+    throw new ArgumentError(
+      `${error.message}. The links of ${unfinished.id} lead there: end what listens there, or use another --db`,
+    )
+  })
   address = server.url
   stopOnSignals(async () => {
     await server.close()
@@ -36,7 +41,8 @@ async function main({ file, bytes, waitMs, db }: Arguments): Promise<void> {
   screen.step(
     unfinished === undefined ? `triggers ${run.id}, which reviews ${file}` : `goes on with ${run.id}`,
   )
-  screen.detail(`see it in the console: ${address}/console/runs/${run.id}`)
+  // A link that ends with the program is for those who can follow it in time.
+  if (waitMs > 0) screen.detail(`see it in the console: ${address}/console/runs/${run.id}`)
   const answering = new Answering(screen, waitMs, () => engine.runs.cancel(run.id))
   const draft = { characters: 0, bytes: 0 }
   let status: Run['status'] | undefined
@@ -101,13 +107,21 @@ class Answering {
     if (this.#hasBegun) return
     this.#hasBegun = true
     const screen = this.#screen
+    if (this.#waitMs === 0) {
+      screen.step(
+        'approves it at once, by a POST as of any program; --wait 20 waits for you and prints a page',
+      )
+      this.#approving = this.#approve(url)
+      return
+    }
     screen.detail(`answer on its page: ${page}`)
     screen.detail(`or by curl: curl -X POST ${url} -H 'content-type: application/json' -d '"approve"'`)
     const endsAt = Date.now() + this.#waitMs
     const count = (): void =>
       screen.status(`approves it by itself in ${Math.ceil((endsAt - Date.now()) / 1000)} s; Ctrl-C ends`)
-    if (this.#waitMs > 0) count()
+    count()
     const approve = (): void => {
+      screen.step(`no answer within ${this.#waitMs / 1000} s: approves it as that curl does`)
       this.#approving = this.#approve(url)
     }
     this.#timers = [setInterval(count, 1000), setTimeout(approve, this.#waitMs)]
@@ -116,11 +130,10 @@ class Answering {
   /** Does what the curl does. */
   async #approve(url: string): Promise<void> {
     this.#stopCounting()
-    this.#screen.step(`no answer within ${this.#waitMs / 1000} s: approves it as that curl does`)
     try {
       const headers = { 'content-type': 'application/json' }
       const response = await fetch(url, { method: 'POST', headers, body: '"approve"' })
-      this.#screen.step(`that curl is answered ${response.status} ${await response.text()}`)
+      this.#screen.step(`that is answered ${response.status} ${await response.text()}`)
       if (response.ok) return
     } catch (error) {
       process.stderr.write(`Cannot approve it: ${String(error)}\n`)

@@ -1,4 +1,5 @@
 import { question, task } from 'waitpoint'
+import { z } from 'zod'
 
 export const approval = question({
   id: 'approval',
@@ -10,7 +11,8 @@ export const approval = question({
 
 export const publish = task({
   id: 'publish',
-  run: async ({ doc }: { doc: string }) => {
+  schema: z.object({ doc: z.string().min(1) }), // a payload without a doc is refused
+  run: async ({ doc }) => {
     const answer = await approval.ask(
       { doc },
       {

@@ -2,6 +2,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   appendFileSync,
@@ -20,6 +21,9 @@ beforeAll(async () => {
   symlinkSync(resolve('test/cli/node_modules/tsx'), join(installed.folder, 'node_modules/tsx'))
 })
 afterAll(() => installed[Symbol.dispose]())
+
+/** Which port, how to take another one, and no stack. */
+const TAKEN = /^Cannot listen on "127\.0\.0\.1:\d+": .*\nAnother port: PORT=\d+ npm start\n$/m
 
 const FILES = [
   '.env',
@@ -68,6 +72,15 @@ describe('waitpoint init', () => {
 
     await using again = installed.node(start, folder)
     await again.says(/run_\w+ was here before/)
+    const [, kept = ''] = /Publish chapter 1\? Answer at (\S+)\n/.exec(again.out) ?? []
+    expect(new URL(kept).pathname).toMatch(/^\/console\/tokens\/waitpoint_\w+$/)
+    expect((await fetch(kept)).url).toContain(encodeURIComponent(new URL(kept).pathname))
+
+    const { port } = new URL(kept)
+    const settings = readFileSync(join(folder, '.env'), 'utf8')
+    writeFileSync(join(folder, '.env'), settings.replace('PORT=0', `PORT=${port}`))
+    const taken = await installed.node(start, folder).ended
+    expect(taken).toMatchObject({ code: 1, err: expect.stringMatching(TAKEN) as string })
     const list = await installed.start(['tokens', 'list', '--db', 'app.db', '--json'], folder).ended
     const { data } = JSON.parse(list.out) as { readonly data: readonly [{ readonly id: string }] }
     const answer = ['tokens', 'complete', data[0].id, '--output', '"publish"', '--db', 'app.db']
@@ -75,6 +88,20 @@ describe('waitpoint init', () => {
     await again.says(/COMPLETED chapter 1 is published/)
     again.kill('SIGINT')
     expect(await again.ended).toMatchObject({ code: 0 })
+
+    rmSync(join(folder, '.env'))
+    const keyless = await installed.node(start, folder).ended
+    expect(keyless).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('There is no SECRET_KEY') as string,
+    })
+    // What it says to do, done.
+    const [, expression = ''] = /node -p "(.*)" >> \.env\n/.exec(keyless.err) ?? []
+    const line = await installed.node(['-p', expression], folder).ended
+    expect(line).toMatchObject({ code: 0, out: expect.stringMatching(/^SECRET_KEY=\w{64}\n$/) as string })
+    writeFileSync(join(folder, '.env'), `${line.out}PORT=0\n`)
+    await using keyed = installed.node(start, folder)
+    await keyed.says(/The console is at/)
 
     // Without a configuration the runner looks for one in the folders above.
     writeFileSync(join(folder, 'vitest.config.mjs'), 'export default {}')

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -30,18 +31,17 @@ describe('npm start', () => {
     const lines = firstRun.stdout.split('\n').map((line) => line.replace(/^ +\d+\.\d s/, '+').trim())
     const steps = [
       /^\+ {2}triggers run_\w+, which reviews README\.md$/,
-      /^see it in the console: http:\/\/127\.0\.0\.1:\d+\/console\/runs\/run_\w+$/,
       /^\+ {2}the draft is there: \d+ characters$/,
       /^\+ {2}the run is WAITING$/,
-      /^answer on its page: http:\/\/127\.0\.0\.1:\d+\/answer\/waitpoint_\S+$/,
-      /^or by curl: curl -X POST http:\/\/127\.0\.0\.1:\d+\/api\/v1\/waitpoints\/tokens\/waitpoint_/,
-      /^\+ {2}no answer within 0 s: approves it as that curl does$/,
-      /^\+ {2}that curl is answered 200 \{"success":true,/,
+      /^\+ {2}approves it at once, .*; --wait 20 waits for you and prints a page$/,
+      /^\+ {2}that is answered 200 \{"success":true,/,
       /^\+ {2}its output is \{"file":"README\.md",.*"decision":"approve","via":"url"\}$/,
     ]
     const found = steps.map((step) => lines.findIndex((line) => step.test(line)))
     expect(found).not.toContain(-1)
     expect(found).toEqual(found.toSorted((one, other) => one - other))
+    // An address that is dead before it can be opened is none.
+    expect(firstRun.stdout).not.toContain('http://')
     // It tells what happens, and prints no file.
     expect(lines.length).toBeLessThan(20)
   })
@@ -108,6 +108,17 @@ describe('npm start', () => {
     const gone = once(child, 'exit')
     child.kill('SIGKILL')
     await gone
+
+    // Another program may have its port meanwhile.
+    const { port } = new URL(url)
+    const other = createServer().listen(Number(port), '127.0.0.1')
+    await once(other, 'listening')
+    const { code: refused, stderr } = await ended(start(...args))
+    expect(stderr).toMatch(new RegExp(`^Cannot listen on "127.0.0.1:${port}": .* or use another --db$`, 'm'))
+    expect(stderr).not.toMatch(/^ +at /m)
+    expect(refused).toBe(1)
+    other.close()
+    await once(other, 'close')
 
     const again = start(...args)
     const ending = ended(again)
