@@ -322,7 +322,7 @@ class Pages {
 
   #problem(request: Request, thrown: unknown): Response {
     const refused = refusedOf(thrown)
-    if (refused.status === 500) this.#inside.report(thrown)
+    if (refused.status === 500 && refused !== thrown) this.#inside.report(thrown)
     const answer = this.#page(
       problemPage(this.#settings.basePath, { message: refused.message, advice: refused.advice }),
       refused.status,

@@ -2,8 +2,10 @@ import type { Inside } from '../core/inside.ts'
 import { readBasePath } from '../http/create-handler.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireFlag, requireFunction, requireOptions } from '../primitives/require.ts'
+import { requirePerson } from '../questions/approvers.ts'
 import type { Person } from '../api/question.ts'
 import type { Duration } from '../api/token.ts'
+import { Refused } from './refused.ts'
 
 /**
  * What a visitor of the console wants to do: see anything at all, or change something. `replay` starts a run with the payload
@@ -51,7 +53,8 @@ export interface ConsoleSettings {
   readonly basePath: string
   readonly isReadOnly: boolean
   readonly authorize: ConsoleOptions['authorize']
-  readonly user: ConsoleOptions['user']
+  /** `undefined`: not known. */
+  readonly user: (request: Request) => Promise<Person | undefined>
   readonly sessionMs: number
 }
 
@@ -68,7 +71,7 @@ const NAMES: OptionNames<ConsoleOptions> = {
  *
  * @throws TypeError or RangeError for options that cannot be used, and if nothing says who may enter.
  */
-export function readConsoleOptions(options: ConsoleOptions, { credentials }: Inside): ConsoleSettings {
+export function readConsoleOptions(options: ConsoleOptions, inside: Inside): ConsoleSettings {
   requireOptions(options, 'the options of createConsole', NAMES)
   const { basePath, readOnly: isReadOnly = false, authorize, user, sessionLength = '12h' } = options
   requireFlag(isReadOnly, 'readOnly')
@@ -77,9 +80,31 @@ export function readConsoleOptions(options: ConsoleOptions, { credentials }: Ins
   const sessionMs = parseDuration(sessionLength, 'sessionLength')
   if (sessionMs < 1_000)
     throw new RangeError('Cannot use sessionLength: a login must last for a second at least')
-  if (authorize === undefined && credentials.secretKeys.length === 0)
+  if (authorize === undefined && inside.credentials.secretKeys.length === 0)
     throw new TypeError(
       'Cannot create the console: anyone could open it; give the engine a secretKey, or the console authorize',
     )
-  return { basePath: readBasePath(basePath), isReadOnly, authorize, user, sessionMs }
+  const settings = { basePath: readBasePath(basePath), isReadOnly, authorize, sessionMs }
+  return { ...settings, user: checkedUser(user, inside) }
+}
+
+/** What says who uses the console. The first answer that is no person is an `error` event; each is a page that says so. */
+function checkedUser(user: ConsoleOptions['user'], inside: Inside): ConsoleSettings['user'] {
+  let isTold = false
+  return async (request) => {
+    const person = (await user?.(request)) ?? undefined
+    if (person === undefined) return undefined
+    try {
+      requirePerson(person, 'what user of the console answers')
+    } catch (error) {
+      if (!isTold) inside.report(error)
+      isTold = true
+      throw new Refused(
+        500,
+        'The console cannot tell who you are.',
+        'What its option user answers is no person. The engine has reported what is wrong as an error event.',
+      )
+    }
+    return person
+  }
 }

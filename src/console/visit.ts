@@ -30,8 +30,8 @@ export async function may(
 }
 
 /** The person that uses the console, as the application knows them. */
-export async function personOf({ request, settings }: Visit): Promise<Person | undefined> {
-  return settings.user?.(request.clone()) ?? undefined
+export function personOf({ request, settings }: Visit): Promise<Person | undefined> {
+  return settings.user(request.clone())
 }
 
 /** An address of the console. */

@@ -5,6 +5,7 @@ import { OutputInvalidError, WaitpointError } from '../api/errors.ts'
 import type { Answerer, Question } from '../api/question.ts'
 import type { Engine } from '../core/engine.ts'
 import { isApprover } from '../questions/approvers.ts'
+import { refusalOf } from './refusal.ts'
 import { refusingWrongInput } from './requests/wrong-input.ts'
 
 /** A form that was sent for a token that waits. */
@@ -40,6 +41,9 @@ export async function answerByForm(
     return { kind: success ? 'won' : 'lost' }
   } catch (error) {
     if (error instanceof OutputInvalidError) return { kind: 'errors', errors: error.issues }
+    const { status, message } = refusalOf(error)
+    // It cannot be stored: it is nested too deeply.
+    if (status === 400) return { kind: 'errors', errors: [{ path: [], message }] }
     // The approvers are others now.
     if (error instanceof WaitpointError && error.code === 'ERR_NOT_APPROVER') return { kind: 'no approver' }
     throw error

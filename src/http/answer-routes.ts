@@ -7,7 +7,7 @@ import { UnknownAnswerer } from '../core/inside.ts'
 import { areEqualSecrets } from './access/equal-secrets.ts'
 import { answerByForm } from './answer-form.ts'
 import type { Content, Parameter } from './operation.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, refusalOf } from './refusal.ts'
 import { checkAnnouncedLength, readBody } from './requests/body.ts'
 import { urlEncodedFields } from './requests/form.ts'
 import { group, type Route, route, type RouteGroup } from './route.ts'
@@ -74,7 +74,17 @@ const routes: readonly Route<RouteContext>[] = [
       },
       refused: [400],
     },
-    (context) => (c) => byLink(context, c.req, (asked) => answer(context, c.req.raw, asked)),
+    (context) => (c) =>
+      byLink(context, c.req, async (asked) => {
+        try {
+          return await answer(context, c.req.raw, asked)
+        } catch (error) {
+          const { status, message } = refusalOf(error)
+          if (status === 404 || status >= 500) throw error
+          // Its reader is a person: what cannot be read is told on the page, too.
+          return context.pages.show({ ...asked, status, errors: [{ path: [], message }] })
+        }
+      }),
   ),
 ]
 

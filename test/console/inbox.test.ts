@@ -132,6 +132,27 @@ describe('the inbox', () => {
     expect(withdrawn).toMatchObject({ id: 'ann', via: 'console', reason: 'no' })
   })
 
+  it.each<[string, unknown]>([
+    ['roles that are no list', { id: 'ann', roles: 5 }],
+    ['a role that is no text', { id: 'ann', roles: [5] }],
+    ['a name that is no text', { id: 'ann', name: {} }],
+    ['no id', { name: 'Ann' }],
+    ['a text', 'ann'],
+  ])('says on the page, and once to its developer, that user answers %s', async (_what, person) => {
+    await using t = await opened()
+    const errors: unknown[] = []
+    t.engine.on('error', ({ error }) => errors.push(error))
+    const id = await asks(t.engine, 'So?', { approvers: ['ann'] })
+    const visitor = await Visitor.loggedIn(t.engine, { user: () => person as { id: string } })
+    for (const path of ['/inbox', `/tokens/${id}`, '/inbox']) {
+      const { status, text } = await visitor.get(path)
+      expect([status, text]).toEqual([500, expect.stringContaining('The console cannot tell who you are.')])
+    }
+    expect(errors.map(String)).toEqual([
+      expect.stringMatching(/^TypeError: Cannot .*what user of the console answers/),
+    ])
+  })
+
   it('shows an answer that does not fit with what is wrong', async () => {
     await using t = await opened()
     const id = await asks(t.engine, 'So?', { schema: FORM })
@@ -139,6 +160,12 @@ describe('the inbox', () => {
     await visitor.get('/inbox')
     const wrong = await visitor.post(`/inbox/${id}/answer`, { form: '1', 'answer.0': 'too long' })
     expect([wrong.status, wrong.text]).toEqual([422, expect.stringContaining('value="too long"')])
+    const any = await asks(t.engine, 'What?', { data: 1 })
+    const deep = await visitor.post(`/inbox/${any}/answer`, {
+      form: '1',
+      answer: '['.repeat(3_000) + ']'.repeat(3_000),
+    })
+    expect([deep.status, deep.text]).toEqual([422, expect.stringContaining('the answer does not fit')])
     expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
   })
 

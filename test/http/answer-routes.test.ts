@@ -66,6 +66,27 @@ describe('the link of a token', () => {
       expect((await engine.wait.retrieveToken(token)).status).toBe('WAITING')
     }))
 
+  it.each([
+    ['is nested too deeply', { answer: '['.repeat(3_000) + ']'.repeat(3_000) }, FORM, 422],
+    ['is too large', { answer: 'a'.repeat(200_000) }, FORM, 413],
+    ['has an encoding that nothing reads', { answer: '1' }, { ...FORM, 'content-encoding': 'zip' }, 415],
+  ])('tells a person on its page that an answer %s', (_what, fields, headers, status) =>
+    onBench(
+      async ({ engine, handler }) => {
+        const token = await engine.wait.createToken({ message: 'How many?', timeout: '2d' })
+        const body = new URLSearchParams({ form: '1', ...fields }).toString()
+        const response = await handler(request(token.link, { headers, body }))
+        expect([response.status, response.headers.get('content-type')]).toEqual([
+          status,
+          'text/html; charset=utf-8',
+        ])
+        expect(await response.text()).toMatch(/How many\?[^]*Your answer is not sent yet[^]*(?:Cannot|large)/)
+        expect((await engine.wait.retrieveToken(token)).status).toBe('WAITING')
+      },
+      { limits: { otherBytes: 100_000 } },
+    ),
+  )
+
   it('takes one answer, says who won, and shows it afterwards', () =>
     onBench(async ({ engine, handler }) => {
       const token = await engine.wait.createToken(QUESTION)
@@ -243,7 +264,16 @@ describe('the link of a token', () => {
     }),
   )
 
-  it.each([undefined, 'ann', {}, { id: '' }, { id: 'ann', role: 'lead' }])('is not made for %j', (person) =>
+  it.each([
+    undefined,
+    'ann',
+    {},
+    { id: '' },
+    { id: 'ann', role: 'lead' },
+    { id: 'ann', roles: 5 },
+    { id: 'ann', roles: [5] },
+    { id: 'ann', name: 5 },
+  ])('is not made for %j', (person) =>
     onBench(async ({ engine }) => {
       const token = await engine.wait.createToken(QUESTION)
       expect(() => token.linkFor(person as { id: string })).toThrow()

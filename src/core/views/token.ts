@@ -7,7 +7,7 @@ import { fromJson } from '../../api/serialize.ts'
 import type { Person } from '../../api/question.ts'
 import type { ReadValues, Values } from '../../api/values.ts'
 import type { RetrievedToken, Token, WaitResult, LinkedToken } from '../../api/token.ts'
-import { requireName, requireOptions } from '../../primitives/require.ts'
+import { requirePerson } from '../../questions/approvers.ts'
 import { withoutStack } from '../../primitives/without-stack.ts'
 import { answeredBy, questionMembers, withdrawalOf } from './question.ts'
 import type { Settlement } from '../attempt/attempt.ts'
@@ -106,8 +106,7 @@ export class CreatedTokenView implements LinkedToken {
   }
 
   linkFor(person: Person): string {
-    requireOptions(person, 'the person of a link', { id: true, name: true, roles: true })
-    requireName(person.id, 'the id of a person')
+    requirePerson(person, 'the person of a link')
     return this.#credentials.answerLink(this.id, person)
   }
 
