@@ -169,9 +169,9 @@ describe('the program of docs/getting-started.md', () => {
 
     await using again = new Program(path, env, folder)
     expect(await again.printed(second.length)).toSatisfy(isShown(second))
-    const headers = { 'content-type': 'application/json' }
-    const answer = await fetch(url, { method: 'POST', headers, body: '{"approved":true}' })
-    expect(await answer.json()).toEqual({ success: true, status: 'COMPLETED' })
+    expect(await (await fetch(url)).text()).toMatch(/<button[^>]* value="0"[^>]*>\s*Publish/)
+    const answer = await fetch(url, { method: 'POST', body: new URLSearchParams({ form: '1', answer: '0' }) })
+    expect(await answer.text()).toContain('Thank you')
     expect(await again.ended).toMatchObject({ code: 0 })
     expect(await again.printed(0)).toSatisfy(isShown([...second, ...third]))
 

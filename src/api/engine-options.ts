@@ -67,7 +67,7 @@ export interface EngineOptions {
   readonly concurrency?: number
   /**
    * The http or https address under which others reach the HTTP handler, without credentials, query or fragment.
-   * `token.url` begins with it.
+   * `token.url` and `token.link` begin with it. `waitpoint.invalid` is the address of no host: give one to a process that asks and does not serve.
    *
    * @default the address that `serve()` listens on, else `http://waitpoint.invalid`
    */

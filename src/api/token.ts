@@ -95,7 +95,7 @@ export interface CreatedToken {
 
 /** A token as the `wait.createToken` of an engine answers it: with links to a page for people. */
 export interface LinkedToken extends CreatedToken {
-  /** The address of a page on which a person answers, for a mail (docs/ask-a-person.md). Afterwards it shows the outcome. */
+  /** The address of a page on which a person answers, for a mail (docs/ask-a-person.md). Afterwards it shows the outcome. It needs a `baseUrl`, or `serve`. */
   readonly link: string
   /** The link for one person: an answer by it is theirs. Throws a TypeError for a person without an id. */
   linkFor(person: Person): string

@@ -79,7 +79,7 @@ export const TOKEN_CHANGE_COMMANDS: readonly CliCommand[] = [
   }),
   changeCommand({
     name: 'reassign',
-    summary: 'give a token that waits other approvers',
+    summary: 'give a token that waits other approvers, such as --to ann --to role:lead',
     options: { to: { value: '<id or role>', isRepeatable: true, says: 'one who may answer from now on' } },
     done: 'is for others to answer',
     call(given) {
