@@ -230,6 +230,8 @@ export interface RunAttempt {
 export interface Run<Payload = unknown, Output = unknown> {
   readonly id: string
   readonly taskIdentifier: string
+  /** What the run is about, by the `title` of its task. */
+  readonly title?: string
   readonly status: RunStatus
   readonly payload: Payload
   readonly output?: Output

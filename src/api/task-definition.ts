@@ -50,6 +50,8 @@ export interface TaskDefinition {
 const NAMES: OptionNames<TaskOptions<never, unknown> & TaskExtras> = {
   id: true,
   run: true,
+  title: true,
+  description: true,
   retry: true,
   maxDuration: true,
   queue: true,
@@ -72,7 +74,7 @@ interface TaskExtras {
   readonly schedule?: TaskScheduleOptions
 }
 
-const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'onCancel', 'catchError'] as const
+const HOOKS = ['title', 'onStart', 'onSuccess', 'onFailure', 'onCancel', 'catchError'] as const
 
 /** How long `onCancel` may take by default. */
 const CANCEL_SECONDS = 30
@@ -103,6 +105,7 @@ export function attachDefinition<Payload, Output>(
   requireName(id, 'task id')
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   for (const hook of HOOKS) requireFunction(options[hook], `${hook} of task "${id}"`)
+  checkDescription(options.description, id)
   checkSchema(options.schema, id)
   const schedule = options.schedule === undefined ? undefined : readSchedule(options.schedule, id)
   if (schedule !== undefined && options.schema !== undefined)
@@ -154,6 +157,11 @@ function requireNames(names: readonly string[], what: string): readonly string[]
   requireList(names, what)
   for (const name of names) requireName(name, what)
   return [...names]
+}
+
+function checkDescription(description: unknown, id: string): void {
+  if (description === undefined || typeof description === 'string') return
+  throw new TypeError(`Cannot define task "${id}": description must be a string`)
 }
 
 /** A schema of another make than Standard Schema would be ignored. */
@@ -310,6 +318,8 @@ export interface RunOverrides {
   readonly isReplay?: true
   /** The batch that it was triggered in; no option of the task. */
   readonly batchId?: string
+  /** What the title of the task made of the payload, or nothing of it; no option that is overridden. */
+  readonly title?: string
   /** What a subscriber to `waitpoint:run.trigger` had stored; no option of the task. */
   readonly trace?: Readonly<TraceCarrier>
 }

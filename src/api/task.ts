@@ -99,6 +99,19 @@ export interface TaskOptions<Payload, Output> {
   /** The function of the task: called once for each attempt. */
   readonly run: (payload: Payload, tools: RunTools) => Output | Promise<Output>
   /**
+   * What a run is about, in a few words for people, such as `Invoice 1184`: computed once, when the run is triggered, and cut after 200
+   * characters. An error that it throws is an `error` event, and the run has no title. See docs/runs.md.
+   *
+   * @default none
+   */
+  readonly title?: (payload: Payload) => string
+  /**
+   * What the task does, for people: the console shows it.
+   *
+   * @default none
+   */
+  readonly description?: string
+  /**
    * When and how often the task is called again after it threw.
    *
    * @default none: one attempt

@@ -232,7 +232,7 @@ function runsOf(kernel: Kernel): InsideRuns {
     log: (runId) => kernel.logs.ofRun(runId),
     trigger: (taskId, { payload, options, queue }) => {
       const definition = standIn(taskId, queue)
-      return storeRun(kernel, () => newRun(kernel.host, definition, { payload, options, context: {} }))
+      return storeRun(kernel, () => newRun(kernel, definition, { payload, options, context: {} }))
     },
     async replay(runId, like) {
       const original = await readRun(kernel, runId)

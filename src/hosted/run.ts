@@ -6,6 +6,7 @@ export const API_VERSION = '2025-07-16'
 
 /** The members of a run that only some have. */
 export const RUN_MEMBERS: MembersOf<Omit<Run, 'payload' | 'output' | 'error'>> = {
+  title: 'text',
   queue: 'text',
   concurrencyKey: 'text',
   priority: 'number',

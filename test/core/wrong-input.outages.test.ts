@@ -22,6 +22,8 @@ describe('options of the wrong type', () => {
     ['a schema of another make', { schema: {} }],
     ['a schema that cannot validate', { schema: { '~standard': { validate: 1 } } }],
     ['a hook that is no function', { onStart: 5 }],
+    ['a title that is no function', { title: 'Invoice' }],
+    ['a description that is no text', { description: 5 }],
     ['another one', { catchError: 'retry' }],
     ['a queue without a name', { queue: { name: '' } }],
     ['a misspelt option', { retries: { maxAttempts: 3 } }],

@@ -39,6 +39,8 @@ const MOST_ROWS = 200
 const MOST_EDITED = 20_000
 /** So many characters of the error of an earlier attempt are shown before it is opened. */
 const MOST_OF_AN_ERROR = 200
+/** So much of what a task says of itself. */
+const MOST_OF_A_DESCRIPTION = 500
 
 /** A payload for a new run that is no JSON. */
 export interface WrongPayload {
@@ -50,28 +52,32 @@ export interface WrongPayload {
 export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): Promise<PageContent> {
   const { inside, engine } = visit
   const record = await runRecord(inside, id)
-  const [{ sentence }, { owner, waitingOn, attempts }, asked, streams, actions] = await Promise.all([
+  const [{ sentence }, { owner, waitingOn, attempts, title }, asked, streams, actions] = await Promise.all([
     engine.runs.explain(id),
     engine.runs.retrieve(id),
     inside.read(() => inside.host.storage.runs.asked(id)),
     Promise.all(record.streams.slice(0, MOST_STREAMS).map((key) => streamOf(visit, record, key))),
     actionsOf(visit, record, wrong),
   ])
+  const description = inside.tasks.get(record.taskId)?.options.description
   const waited = new Set(waitingOn.map((wait) => wait.id))
   const tokens = asked.tokens
     .filter(({ kind }) => kind === 'MANUAL')
     .toSorted((one, other) => (one.id < other.id ? -1 : 1))
   const rest = record.streams.length - streams.length
   return {
-    title: `${short(record.taskId, 60)} ${id}`,
+    title: `${short(title ?? record.taskId, 60)} ${id}`,
     section: 'runs',
     events: eventsOf(visit, id),
     body: html`<div id="head" data-live>
         <div class="title">
-          <h1>${short(record.taskId)}</h1>
+          <h1>${short(title ?? record.taskId, 200)}</h1>
           ${badge(record.status)}${tagLinks(visit, 'runs', record.tags)}
         </div>
-        <p class="id soft">${id}</p>
+        <p class="soft">
+          ${title !== undefined && html`${short(record.taskId)} · `}<span class="id">${id}</span>
+        </p>
+        ${description !== undefined && html`<p class="soft">${short(description, MOST_OF_A_DESCRIPTION)}</p>`}
         <p class="sentence">${linkedIds(visit, sentence)}</p>
       </div>
       <div id="actions" data-live>${actions}</div>

@@ -5,6 +5,7 @@ import type { PushedChange, RunBinding, RunPush, Storage } from '../../contract/
 import type { MadeId } from '../../primitives/id.ts'
 import { LAST_INSTANT, parseDuration } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
+import { readOverrides } from '../host/overrides.ts'
 import { DEBOUNCE_SCOPE } from '../../contract/key-scopes.ts'
 
 const NAMES: OptionNames<DebounceOptions> = { key: true, delay: true, mode: true, maxDelay: true }
@@ -81,11 +82,13 @@ function changeOf(
   { payloadJson, metadataJson, tags, optionsJson }: RunRecord,
   { metadata, tags: given, maxAttempts, maxDuration }: TriggerOptions,
 ): PushedChange {
+  // A title is that of its payload.
+  const isTitled = readOverrides(optionsJson).title !== undefined
   return {
     payloadJson,
     ...(metadata === undefined ? {} : { metadataJson }),
     ...(given === undefined ? {} : { tags }),
-    ...(maxAttempts === undefined && maxDuration === undefined ? {} : { optionsJson }),
+    ...(maxAttempts === undefined && maxDuration === undefined && !isTitled ? {} : { optionsJson }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RunOverrides } from '../../api/task-definition.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { LAST_INSTANT, parseInstant, parseDuration, parseSeconds } from '../../primitives/duration.ts'
 import {
   requireFlag,
@@ -10,13 +11,14 @@ import {
   show,
 } from '../../primitives/require.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
-import type { Host } from '../host/host.ts'
+import type { Kernel } from '../kernel.ts'
 import { announced } from './announced.ts'
 import { readDebounce } from './debounce.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { MOST_PRIORITY_S, TRIGGER_OPTION_NAMES } from '../../api/trigger-options.ts'
 import { marksOf } from '../../api/trigger-marks.ts'
 import { toJson } from '../../api/serialize.ts'
+import { payloadOf } from '../../api/values.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
 import type { IdempotencyOptions } from '../../api/token.ts'
 
@@ -26,6 +28,8 @@ export const MOST_TAGS = 10
 /** One for all: most runs and tokens have no tags and no streams. */
 const NONE: readonly string[] = []
 const LONGEST_TAG = 128
+const LONGEST_TITLE = 200
+
 /** The run that triggers, and the key that its place gives a child. */
 export interface NewRunContext {
   readonly parent?: RunRecord | undefined
@@ -33,28 +37,37 @@ export interface NewRunContext {
   readonly key?: KeyRecord | undefined
 }
 
+/** What is asked of a new run. `read`: its payload as the task reads it, if that is known already. */
+export interface NewRunRequest {
+  readonly payload: unknown
+  readonly read?: unknown
+  readonly options: TriggerOptions
+  readonly context: NewRunContext
+}
+
+type Ports = Pick<Kernel, 'host' | 'events' | 'values'>
+
 /**
  * The record of a run that does not exist yet. Everything is checked here, before anything is stored.
  *
  * @throws WaitpointError `ERR_NOT_SERIALIZABLE`; RangeError for durations, tags and limits.
  */
-export function newRun(
-  host: Host,
-  definition: TaskDefinition,
-  request: { readonly payload: unknown; readonly options: TriggerOptions; readonly context: NewRunContext },
-): RunRecord {
+export function newRun(kernel: Ports, definition: TaskDefinition, request: NewRunRequest): RunRecord {
   const { payload, options, context } = request
+  const { host } = kernel
   requireOptions(options, 'the options of trigger', TRIGGER_OPTION_NAMES)
   const now = host.now()
   const { id, createdAt } = host.made('run', now)
   const debounce = readDebounce(definition.id, options, now)
   const wakeAt = startOf(options, debounce?.wakeAt, now)
   const ttlMs = options.ttl === undefined ? definition.ttlMs : parseSeconds(options.ttl, 'ttl')
+  const payloadJson = toJson(payload, 'the payload of task', definition.id)
+  const title = definition.options.title && titleOf(kernel, definition, { ...request, payloadJson })
   const record: RunRecord = {
     id,
     taskId: definition.id,
     status: wakeAt === undefined ? 'QUEUED' : 'DELAYED',
-    payloadJson: toJson(payload, 'the payload of task', definition.id),
+    payloadJson,
     attempt: 0,
     policyAttempt: 0,
     interruptions: 0,
@@ -69,12 +82,9 @@ export function newRun(
     metadataJson: readMetadataOption(options.metadata),
     streams: NONE,
     queue: readQueue(options.queue) ?? definition.queue,
-    concurrencyKey:
-      options.concurrencyKey === undefined
-        ? undefined
-        : requireName(options.concurrencyKey, 'concurrencyKey'),
+    concurrencyKey: readConcurrencyKey(options.concurrencyKey),
     priorityMs: readPriority(options.priority),
-    optionsJson: overridesJson(options, context.parent, id),
+    optionsJson: overridesJson(options, context.parent, { id, title }),
     key: debounce?.key ?? userKey(options, keyScope(definition.id), now) ?? context.key,
     createdAt,
     updatedAt: createdAt,
@@ -150,7 +160,7 @@ export function checkPlacement({
   tags,
 }: Pick<TriggerOptions, 'queue' | 'concurrencyKey' | 'tags'>): void {
   readQueue(queue)
-  if (concurrencyKey !== undefined) requireName(concurrencyKey, 'concurrencyKey')
+  readConcurrencyKey(concurrencyKey)
   readTags(tags)
 }
 
@@ -166,6 +176,10 @@ function readQueue(queue: TriggerOptions['queue']): string | undefined {
   return requireName(queue.name, 'queue.name')
 }
 
+function readConcurrencyKey(key: string | undefined): string | undefined {
+  return key === undefined ? undefined : requireName(key, 'concurrencyKey')
+}
+
 /** Whole milliseconds; none for those of a run without a priority. */
 function readPriority(seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined
@@ -177,16 +191,36 @@ function readPriority(seconds: number | undefined): number | undefined {
   return ms === 0 ? undefined : ms
 }
 
+/** What the task makes of the payload for people, cut; nothing if it cannot. */
+function titleOf(
+  { events, values }: Ports,
+  definition: TaskDefinition,
+  { read, ...record }: { readonly read?: unknown; readonly payloadJson: string | undefined },
+): string {
+  let title = ''
+  events.report(() => {
+    const given: unknown = definition.options.title?.(read ?? payloadOf({ definition, record }, values))
+    return chain(given, (text) => {
+      if (typeof text !== 'string' || isPromise(given))
+        throw new TypeError(
+          `Cannot use ${show(given)} as the title of a run of task "${definition.id}": it must be a string`,
+        )
+      title = text.slice(0, LONGEST_TITLE)
+    })
+  })
+  return title
+}
+
 function overridesJson(
   options: TriggerOptions,
   parent: RunRecord | undefined,
-  id: string,
+  { id, title }: { readonly id: string; readonly title: string | undefined },
 ): string | undefined {
   const { maxAttempts, maxDuration, freeKeyOnFailure = false } = options
   requireFlag(freeKeyOnFailure, 'freeKeyOnFailure')
   const parentAttempt = freeKeyOnFailure ? parent?.policyAttempt : undefined
   const batchId = batchIdOf(options, id)
-  const isTaskAsItIs = maxAttempts === undefined && maxDuration === undefined
+  const isTaskAsItIs = maxAttempts === undefined && maxDuration === undefined && title === undefined
   if (isTaskAsItIs && parentAttempt === undefined && batchId === undefined) return undefined
   if (maxAttempts !== undefined) requireWhole(maxAttempts, 'maxAttempts', { from: 1 })
   const overrides: RunOverrides = {
@@ -194,6 +228,7 @@ function overridesJson(
     ...(maxDuration === undefined ? {} : { maxDurationMs: parseSeconds(maxDuration, 'maxDuration') }),
     ...(parentAttempt === undefined ? {} : { parentAttempt }),
     ...(batchId === undefined ? {} : { batchId }),
+    ...(title === undefined ? {} : { title }),
   }
   return JSON.stringify(overrides)
 }

@@ -9,7 +9,7 @@ import { requireJoining } from '../../api/token.ts'
 import { marksOf } from '../../api/trigger-marks.ts'
 import type { Kernel } from '../kernel.ts'
 import { runBinding, pushOf, readDebounce, requireDebouncing } from './debounce.ts'
-import { checkPlacement, newRun } from './new-run.ts'
+import { checkPlacement, newRun, type NewRunRequest } from './new-run.ts'
 import type {
   BatchHandle,
   BatchItem,
@@ -95,9 +95,14 @@ export class EngineTasks implements TasksNamespace {
     id: string,
     { payload, key, mark }: { readonly payload: unknown; readonly key: KeyRecord; readonly mark: number },
   ): Awaitable<unknown> {
-    const { host, tasks } = this.#kernel
-    const record = newRun(host, tasks.require(id), { payload, options: {}, context: { key } })
-    return this.#insert(record, undefined, { mark })
+    const definition = this.#kernel.tasks.require(id)
+    const request = { payload, options: {}, context: { key } }
+    // A title is made of the payload as the schema reads it.
+    const isRead = definition.options.title !== undefined && definition.schema !== undefined
+    const record = isRead
+      ? this.#checked(undefined, definition, request)
+      : newRun(this.#kernel, definition, request)
+    return chain(record, (made) => this.#insert(made, undefined, { mark }))
   }
 
   triggerAndWait(id: string, payload?: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
@@ -241,7 +246,7 @@ export class EngineTasks implements TasksNamespace {
     if (options.debounce !== undefined) requireDebouncing(host.storage, `trigger task "${id}"`)
     const request = { payload, options, context: { parent: attempt?.record, key } }
     return definition.schema === undefined
-      ? newRun(host, definition, request)
+      ? newRun(this.#kernel, definition, request)
       : this.#checked(attempt, definition, request)
   }
 
@@ -249,13 +254,13 @@ export class EngineTasks implements TasksNamespace {
   #checked(
     attempt: Attempt | undefined,
     definition: TaskDefinition,
-    request: Parameters<typeof newRun>[2],
+    request: NewRunRequest,
   ): Promise<RunRecord> {
     const read = valuesFor(definition, this.#kernel.values).decode(request.payload)
-    return validatePayload(definition, read).then(() => {
+    return validatePayload(definition, read).then((checked) => {
       // Checking may have taken a while.
       assertOpen(attempt)
-      return newRun(this.#kernel.host, definition, request)
+      return newRun(this.#kernel, definition, { ...request, read: checked })
     })
   }
 

@@ -29,7 +29,7 @@ export function viewRun(record: RunRecord, values: ReadValues): Run {
     ...(record.concurrencyKey === undefined ? {} : { concurrencyKey: record.concurrencyKey }),
     ...(record.priorityMs === undefined ? {} : { priority: record.priorityMs / 1_000 }),
     ...keyOf(record),
-    ...batchOf(record),
+    ...madeAtTrigger(record),
     createdAt: new Date(createdAt),
     updatedAt: new Date(updatedAt),
     ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
@@ -99,11 +99,11 @@ export function keyOf(record: RunRecord): Pick<Run, 'idempotencyKey' | 'debounce
   return debounceKey === undefined ? {} : { debounceKey }
 }
 
-function batchOf({ optionsJson }: RunRecord): Pick<Run, 'batchId'> {
+function madeAtTrigger({ optionsJson }: RunRecord): Pick<Run, 'batchId' | 'title'> {
   if (optionsJson === undefined) return {}
   // Only newRun and replays write these.
-  const { batchId } = fromJson(optionsJson) as RunOverrides
-  return batchId === undefined ? {} : { batchId }
+  const { batchId, title = '' } = fromJson(optionsJson) as RunOverrides
+  return { ...(batchId === undefined ? {} : { batchId }), ...(title === '' ? {} : { title }) }
 }
 
 /** The error of a run that ended without an output. */

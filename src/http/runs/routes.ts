@@ -335,5 +335,6 @@ const REPLAYED: ReadOptions = {
 function changedRun(run: RetrievedRun, caller: Caller): RetrievedRun {
   const shown = shownRun(run, caller)
   if (caller.mayAny(readAccesses(run))) return shown
-  return { ...shown, payload: undefined, metadata: {}, waitingOn: [], attempts: [] }
+  const { title: _title, ...untitled } = shown
+  return { ...untitled, payload: undefined, metadata: {}, waitingOn: [], attempts: [] }
 }

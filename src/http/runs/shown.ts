@@ -9,7 +9,7 @@ const LEFT_OUT: Readonly<Record<string, Partial<Record<keyof Run, unknown>>>> = 
   expiredAt: { expiredAt: undefined },
   completedAt: { finishedAt: undefined },
   usageDurationMs: { durationMs: 0 },
-  payload: { payload: undefined },
+  payload: { payload: undefined, title: undefined },
   metadata: { metadata: {} },
   output: { output: undefined },
   runTags: { tags: [] },
