@@ -57,6 +57,18 @@ export async function runRecords(
   return { records, next: after, lookedThrough }
 }
 
+/** What the runs of a page wait for that do. */
+export async function openWaits(
+  inside: Inside,
+  records: readonly RunRecord[],
+): Promise<ReadonlyMap<string, readonly TokenRecord[]>> {
+  const waiting = records.filter(({ status }) => status === 'WAITING')
+  const all = waiting.map(async ({ id }) => {
+    return [id, await inside.read(() => inside.host.storage.runs.waits(id))] as const
+  })
+  return new Map(await Promise.all(all))
+}
+
 /** A token as it is stored, settled if its deadline has passed; with so many of the runs that wait for it. */
 export async function storedToken(inside: Inside, id: string, waiters?: number): Promise<TokenRead> {
   const { host, news } = inside

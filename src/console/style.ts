@@ -71,6 +71,7 @@ tbody tr:hover { background: var(--hover); }
 :is(tr, .ask)[data-at] { background: var(--accent-wash); } tr[data-at] td:first-child, .ask[data-at] { box-shadow: inset 2px 0 var(--accent); }
 [data-gone] { background: var(--sunken); } [data-gone] :is(a, b, dd, .left, time, .status):not(.ended *) { color: var(--soft); } [data-gone] .choose { visibility: hidden; }
 td.num { white-space: nowrap; }
+td.says { color: var(--soft); overflow-wrap: anywhere; } td.says.ink { color: var(--text); }
 td a.name { font-weight: 540; overflow-wrap: anywhere; }
 td .id { color: var(--soft); font-size: 11.5px; }
 td .name + .id { margin-left: 10px; }
@@ -182,7 +183,7 @@ const NARROW = `
   tr:last-child { border-bottom: 0; } tr[data-at] { box-shadow: inset 2px 0 var(--accent); } tr[data-at] td:first-child { box-shadow: none; }
   td { display: block; padding: 0; border: 0; }
   td:empty { display: none; }
-  td:first-child { flex: 1 1 100%; }
+  td:first-child, td.says { flex: 1 1 100%; }
   td .name + .id { display: block; margin: 0; }
   .timeline td.drawn { flex: 1 1 100%; width: auto; }
   td[data-label]::before { content: attr(data-label) ' '; color: var(--soft); font-size: 12px; }

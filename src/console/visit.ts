@@ -5,6 +5,7 @@ import { html, type Html } from '../primitives/html.ts'
 import type { ConsoleAction, ConsoleSettings } from './options.ts'
 import type { Session } from './session.ts'
 import { RUN_ID_START } from '../contract/id-prefixes.ts'
+import { short } from './values.ts'
 
 /** One request for a page, and what its page is made of. */
 export interface Visit {
@@ -73,4 +74,23 @@ export function linkedIds(visit: Visit, sentence: string): readonly (Html | stri
     const kind = text.startsWith(RUN_ID_START) ? 'runs' : 'tokens'
     return html`<a class="id" href="${placeOf(visit, kind, text)}">${text}</a>`
   })
+}
+
+/** Tags that lead to the list of what has them. */
+export function tagLinks(
+  visit: Visit,
+  section: 'runs' | 'tokens',
+  tags: readonly string[],
+): Html | undefined {
+  if (tags.length === 0) return undefined
+  return html`<span class="tags"
+    >${tags.map(
+      (tag) =>
+        html`<a
+          class="tag"
+          href="${linkTo(visit, section, { tag, ...(section === 'tokens' ? { status: 'all' } : {}) })}"
+          >${short(tag)}</a
+        >`,
+    )}</span
+  >`
 }

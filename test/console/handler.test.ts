@@ -396,6 +396,39 @@ describe('the page of runs', () => {
     expect(await shown('status=FAILED&task=double')).toEqual([])
   })
 
+  it('says in one line its error, else what a run waits for, else its title, else the first text of its payload', async () => {
+    const steps = task({
+      id: 'steps',
+      title: ({ doc }: { readonly doc?: string }) => doc ?? '',
+      run: async (given: { readonly doc?: string; readonly how: string }, { wait }) => {
+        const asked = { message: 'Publish <it>?\nNow', choices: ['yes', 'no'], timeout: '1d' } as const
+        if (given.how === 'ask') await wait.forToken(await wait.createToken(asked))
+        if (given.how === 'wait')
+          await wait.forToken(await wait.createToken({ timeout: '1d', tags: ['legal'] }))
+        if (given.how === 'sleep') await wait.for({ hours: 2 })
+      },
+    })
+    await using t = await createTestEngine({ tasks: [steps, failing, double], secretKey: KEY })
+    const says = async (trigger: Promise<{ readonly id: string }>): Promise<string | undefined> => {
+      const { id } = await trigger
+      await t.clock.settle()
+      const { text } = await visitor.get(`/runs?id=${id}`)
+      const [, said] = /class="says[^>]*>([^]*?)<\/td>/.exec(text) ?? []
+      return said?.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ')
+    }
+    const visitor = await Visitor.loggedIn(t.engine)
+    expect(await says(t.engine.trigger(failing, `no\n${'x'.repeat(300)}`))).toBe('no')
+    expect(await says(t.engine.trigger(failing, 'x'.repeat(300)))).toBe(`${'x'.repeat(199)}…`)
+    expect(await says(t.engine.trigger(steps, { how: 'ask' }))).toBe(
+      'Waits for a person: Publish &lt;it&gt;?',
+    )
+    expect(await says(t.engine.trigger(steps, { how: 'wait' }))).toBe('Waits for a token: legal')
+    expect(await says(t.engine.trigger(steps, { how: 'sleep' }))).toBe('Sleeps, over in 2 h')
+    expect(await says(t.engine.trigger(steps, { doc: 'Report 7', how: 'return' }))).toBe('Report 7')
+    expect(await says(t.engine.trigger(steps, { how: 'return' }))).toBe('return')
+    expect(await says(t.engine.trigger(double, 2))).toBe('')
+  })
+
   it('has fifty runs, and keeps the filters from page to page', async () => {
     await using t = await opened()
     for (let n = 0; n < 120; n += 1) await t.engine.trigger(double, n, { tags: n % 2 === 0 ? 'even' : 'odd' })

@@ -21,8 +21,8 @@ import {
   short,
   table,
 } from '../values.ts'
-import { eventsOf, formToken, linkedIds, linkTo, may, placeOf, type Visit } from '../visit.ts'
-import { tagLinks, tookOf } from './runs.ts'
+import { eventsOf, formToken, linkedIds, linkTo, may, placeOf, type Visit, tagLinks } from '../visit.ts'
+import { tookOf } from './runs.ts'
 import { nameOfToken } from './token.ts'
 import { timelineOf } from './timeline.ts'
 

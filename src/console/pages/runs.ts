@@ -1,16 +1,17 @@
-import type { RunRecord } from '../../contract/records.ts'
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
 import { defined } from '../../primitives/defined.ts'
 import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
-import { runRecord, runRecords, type RunsPage } from '../records.ts'
+import { openWaits, runRecord, runRecords, type RunsPage } from '../records.ts'
 import { badge, count, duration, moment, short, table } from '../values.ts'
-import { eventsOf, filterOf, linkTo, placeOf, type Visit } from '../visit.ts'
+import { eventsOf, filterOf, linkTo, placeOf, tagLinks, type Visit } from '../visit.ts'
+import { summaryOf } from './summary.ts'
 
 /** *Runs*: a list with filters. */
 export async function runsPage(visit: Visit): Promise<PageContent> {
-  const { inside, now } = visit
+  const { inside } = visit
   const [page, counts] = await Promise.all([pageOfRuns(visit), countsOfRuns(visit)])
   const tasks = inside.tasks.ids
   const form = filterForm(visit, 'runs', [
@@ -26,12 +27,13 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
     { name: 'period', label: 'Created within', placeholder: '30m, 2h, 7d' },
   ])
   const { records, lookedThrough } = page
+  const waits = await openWaits(inside, records)
   const list =
     records.length === 0
       ? nothing(visit, page)
       : table(
-          ['Run', 'Status', 'Tags', 'Created', 'Took'],
-          records.map((record) => rowOf(visit, record, now)),
+          ['Run', 'Status', 'What it says', 'Tags', 'Created', 'Took'],
+          records.map((record) => rowOf(visit, record, waits.get(record.id) ?? [])),
           'list',
         )
   return {
@@ -84,7 +86,8 @@ function tasksOf(visit: Visit): readonly string[] {
   return [...new Set([...visit.inside.tasks.ids, ...(asked === undefined ? [] : [asked])])].sort()
 }
 
-function rowOf(visit: Visit, record: RunRecord, now: number): Html {
+function rowOf(visit: Visit, record: RunRecord, waits: readonly TokenRecord[]): Html {
+  const { now } = visit
   const { id, taskId, status, tags, createdAt } = record
   return html`<tr id="row-${id}">
     <td>
@@ -93,6 +96,7 @@ function rowOf(visit: Visit, record: RunRecord, now: number): Html {
       ><span class="id">${short(id)}</span>
     </td>
     <td>${badge(status)}</td>
+    <td class="says ${record.errorJson !== undefined && 'ink'}">${summaryOf(record, waits, now)}</td>
     <td>${tagLinks(visit, 'runs', tags)}</td>
     <td class="num" data-label="created">${moment(createdAt, now)}</td>
     <td class="num" data-label="took">${tookOf(record)}</td>
@@ -104,25 +108,6 @@ export function tookOf({ startedAt, finishedAt, status }: RunRecord): Html | str
   if (startedAt === undefined || finishedAt === undefined || !isFinal(status))
     return html`<span class="none">–</span>`
   return duration(finishedAt - startedAt)
-}
-
-/** Tags that lead to the list of what has them. */
-export function tagLinks(
-  visit: Visit,
-  section: 'runs' | 'tokens',
-  tags: readonly string[],
-): Html | undefined {
-  if (tags.length === 0) return undefined
-  return html`<span class="tags"
-    >${tags.map(
-      (tag) =>
-        html`<a
-          class="tag"
-          href="${linkTo(visit, section, { tag, ...(section === 'tokens' ? { status: 'all' } : {}) })}"
-          >${short(tag)}</a
-        >`,
-    )}</span
-  >`
 }
 
 function nothing(visit: Visit, { lookedThrough = 0, next }: RunsPage): Html {

@@ -12,8 +12,7 @@ import { isApprover } from '../../questions/approvers.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, runRecord } from '../records.ts'
 import { badge, block, facts, indentedText, indentedPlain, isoOf, moment, short } from '../values.ts'
-import { eventsOf, formToken, may, personOf, placeOf, type Visit } from '../visit.ts'
-import { tagLinks } from './runs.ts'
+import { eventsOf, formToken, may, personOf, placeOf, type Visit, tagLinks } from '../visit.ts'
 
 /** So many of the runs that wait for a token are shown. */
 const MOST_WAITING = 20
