@@ -105,7 +105,8 @@ pre[data-tail] { border-left: 2px solid var(--busy); border-radius: 0 6px 6px 0;
 .columns { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 24px; }
 .timeline td.drawn { width: 55%; vertical-align: middle; }
 .timeline svg { display: block; width: 100%; height: 10px; background: var(--sunken); border-radius: 3px; }
-.timeline .queued { fill: var(--quiet); } .timeline .executing { fill: var(--busy); } .timeline .thrown { fill: var(--bad); } .timeline .waiting { fill: var(--wait); } .timeline .child { fill: var(--good); }
+.timeline .queued { fill: var(--quiet); } .timeline .executing { fill: var(--busy); } .timeline .thrown { fill: var(--bad); } .timeline .waiting { fill: var(--wait); } .timeline .child { fill: var(--good); } .timeline .unknown { fill: var(--edge); }
+.took { list-style: none; font-size: 12px; } .took span { color: var(--soft); } .took li::before { content: ''; display: inline-block; width: 8px; height: 8px; margin-right: 6px; border-radius: 2px; background: var(--quiet); } .took .executing::before { background: var(--busy); } .took .waiting::before { background: var(--wait); } .took .unknown::before { background: var(--edge); }
 .counts { display: flex; flex-wrap: wrap; gap: 4px; margin: 0 0 12px; }
 .counts a, .tabs a { display: inline-flex; align-items: center; gap: 8px; min-height: 28px; padding: 0 9px; border-radius: 6px; color: var(--soft); }
 :is(.counts, .tabs) a:hover { color: var(--text); background: var(--sunken); text-decoration: none; }

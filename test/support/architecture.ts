@@ -156,6 +156,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/answer-page': ['form', 'texts', 'values', 'data', 'accent', 'style', 'controls', 'page'],
   'src/console': [
     'values',
+    'segments',
     'style',
     'script',
     'marks',

@@ -1,7 +1,8 @@
-import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { RunRecord } from '../../contract/records.ts'
 import { storedAttempts } from '../../api/thrown-attempts.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import { count, duration, isoOf, short } from '../values.ts'
+import { type Asked, type Segment, type SegmentKind, segmentsOfRun } from '../segments.ts'
 import { placeOf, type Visit } from '../visit.ts'
 
 /** So many of the newest tokens, sleeps and children are drawn. */
@@ -13,22 +14,16 @@ const LEAST_WIDTH = 4
 /** Something that took time. Without an end it goes on. */
 interface Span {
   readonly name: Html | string
-  readonly color: 'queued' | 'executing' | 'thrown' | 'waiting' | 'child'
+  readonly color: 'thrown' | 'waiting' | 'child'
   readonly from: number
   readonly to: number | undefined
-}
-
-/** What a run has asked: its tokens, its sleeps and its children. */
-export interface Asked {
-  readonly tokens: readonly TokenRecord[]
-  readonly runs: readonly RunRecord[]
 }
 
 /** What happened when in a run, drawn to scale; nothing before it is started. */
 export function timelineOf(visit: Visit, record: RunRecord, asked: Asked): Html | undefined {
   if (record.startedAt === undefined) return undefined
   const all = askedSpans(visit, record, asked)
-  const spans = [...ownSpans(record, record.startedAt), ...all.slice(-MOST_ASKED)]
+  const spans = [...thrownSpans(record), ...all.slice(-MOST_ASKED)]
   const begin = record.createdAt
   const scale = { begin, end: Math.max(record.finishedAt ?? visit.now, begin + 1) }
   return html`<h2>Timeline</h2>
@@ -42,21 +37,51 @@ export function timelineOf(visit: Visit, record: RunRecord, asked: Asked): Html 
         </tr>
       </thead>
       <tbody>
-        ${spans.map((span) => rowOf(span, scale))}
+        ${runRow(segmentsOfRun(record, asked, visit.now), scale)} ${spans.map((span) => rowOf(span, scale))}
       </tbody>
     </table>
     ${all.length > MOST_ASKED && html`<p class="note">${count(all.length - MOST_ASKED)} earlier ones are not drawn.</p>`}`
 }
 
-function ownSpans({ createdAt, finishedAt, attemptsJson }: RunRecord, startedAt: number): readonly Span[] {
-  const attempts = storedAttempts(attemptsJson).map(({ number, startedAt: from, endedAt: to }): Span => {
+function thrownSpans({ attemptsJson }: RunRecord): readonly Span[] {
+  return storedAttempts(attemptsJson).map(({ number, startedAt: from, endedAt: to }): Span => {
     return { name: `attempt ${number}, thrown`, color: 'thrown', from, to }
   })
-  return [
-    { name: 'in line, or delayed', color: 'queued', from: createdAt, to: startedAt },
-    { name: 'the run', color: 'executing', from: startedAt, to: finishedAt },
-    ...attempts,
-  ]
+}
+
+/** How each kind of segment is drawn, and called. When a run that has begun was delayed is stored nowhere. */
+const DRAWN: Readonly<Record<SegmentKind, readonly [color: string, name: string]>> = {
+  delayed: ['queued', 'delayed'],
+  'in line': ['queued', 'in line, or delayed'],
+  executing: ['executing', 'executing'],
+  waiting: ['waiting', 'waiting'],
+  'before a retry': ['queued', 'before a retry'],
+  unknown: ['unknown', 'unknown: executing, waiting or without a process'],
+}
+
+/** The whole life of the run in one row, with what each kind of it took in all. */
+function runRow(segments: readonly Segment[], scale: Scale): Html {
+  const took = new Map<SegmentKind, number>()
+  for (const { kind, from, to } of segments) took.set(kind, (took.get(kind) ?? 0) + to - from)
+  return html`<tr>
+    <td>
+      the run
+      <ul class="took">
+        ${Array.from(
+          took,
+          ([kind, ms]) =>
+            html`<li class="${DRAWN[kind][0]}">${duration(ms)} <span>${DRAWN[kind][1]}</span></li>`,
+        )}
+      </ul>
+    </td>
+    <td class="drawn">
+      <svg viewBox="0 0 ${WIDTH} 10" preserveAspectRatio="none" aria-hidden="true">
+        ${segments.map((segment) => barOf(DRAWN[segment.kind][0], segment, scale))}
+      </svg>
+    </td>
+    <td class="num" data-label="from">+ ${duration(0)}</td>
+    <td class="num" data-label="took">${duration(scale.end - scale.begin)}</td>
+  </tr>`
 }
 
 function askedSpans(visit: Visit, { finishedAt }: RunRecord, { tokens, runs }: Asked): readonly Span[] {
@@ -84,20 +109,28 @@ interface Scale {
   readonly end: number
 }
 
-function rowOf({ name, color, from, to }: Span, { begin, end }: Scale): Html {
+function barOf(
+  color: string,
+  { from, to }: { readonly from: number; readonly to: number | undefined },
+  { begin, end }: Scale,
+): Html {
   const place = (at: number): number =>
     Math.round((Math.min(Math.max(at - begin, 0), end - begin) / (end - begin)) * WIDTH)
   const left = Math.min(place(from), WIDTH - LEAST_WIDTH)
   const width = Math.max(place(to ?? end) - left, LEAST_WIDTH)
+  return html`<rect class="${color}" x="${left}" y="0" width="${width}" height="10" />`
+}
+
+function rowOf({ name, color, from, to }: Span, scale: Scale): Html {
   return html`<tr>
     <td>${name}</td>
     <td class="drawn">
       <svg viewBox="0 0 ${WIDTH} 10" preserveAspectRatio="none" aria-hidden="true">
-        <rect class="${color}" x="${left}" y="0" width="${width}" height="10" />
+        ${barOf(color, { from, to }, scale)}
       </svg>
     </td>
     <td class="num" data-label="from">
-      <span title="${isoOf(from)}">+ ${duration(Math.max(from - begin, 0))}</span>
+      <span title="${isoOf(from)}">+ ${duration(Math.max(from - scale.begin, 0))}</span>
     </td>
     <td class="num" data-label="took">${to === undefined ? 'goes on' : duration(Math.max(to - from, 0))}</td>
   </tr>`
