@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -67,31 +66,12 @@ async function measureImport(
   return { unit: 'ns', count: 1, ours: seriesOf(ours), bare: seriesOf(bare) } as const
 }
 
-/**
- * Builds the package like `npm run build`: one file for each entry, shared chunks, and only installed packages left
- * outside.
- */
+/** Builds the package as `npm run build` does, without types: a start costs as much as its files, and how they are cut. */
 async function buildPackage(): Promise<Built> {
-  const entries = readdirSync('src').filter((name) => name.endsWith('.ts'))
-  await build({
-    ...BUILT,
-    entryPoints: entries.map((name) => `src/${name}`),
-    outdir: OUT,
-    splitting: true,
-    external: await installedBeside(),
-  })
+  const tsup = resolve('node_modules/tsup/dist/cli-default.js')
+  await promisify(execFile)(process.execPath, [tsup, '--silent', '--no-dts', '--out-dir', OUT])
   await writeFile(`${OUT}/empty.js`, 'export {}\n')
   return { entry: `${OUT}/index.js`, sdk: `${OUT}/sdk.js`, empty: `${OUT}/empty.js` }
-}
-
-/** The packages that users install along with this one, or have already. */
-async function installedBeside(): Promise<string[]> {
-  // The package.json of this package.
-  const { dependencies = {}, peerDependencies = {} } = JSON.parse(await readFile('package.json', 'utf8')) as {
-    readonly dependencies?: object
-    readonly peerDependencies?: object
-  }
-  return [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
 }
 
 /** The size, counted like `npm run size`. */

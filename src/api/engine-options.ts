@@ -163,7 +163,10 @@ export const ENGINE_OPTION_NAMES: OptionNames<Omit<EngineOptions, 'storage' | 'c
   storageWaitMs: true,
   streams: true,
 }
-const NAMES: OptionNames<EngineOptions> = { ...ENGINE_OPTION_NAMES, storage: true, clock: true }
+const NAMES: OptionNames<EngineOptions> = /* @__PURE__ */ Object.assign({}, ENGINE_OPTION_NAMES, {
+  storage: true,
+  clock: true,
+})
 const STREAM_NAMES: OptionNames<StreamOptions> = { historyChunks: true, historyBytes: true }
 const RETENTION_NAMES: OptionNames<RetentionOptions> = { maxAge: true, maxCount: true, maxBytes: true }
 

@@ -218,17 +218,14 @@ function valueNamespaces(
   }
 }
 
-class TaskEngine implements Engine, WithInside {
+class TaskEngine implements Engine {
   readonly #kernel: Kernel
   #removeDefault: Unsubscribe | undefined
   #closed: Promise<void> | undefined
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
-  }
-
-  [KERNEL](): Kernel {
-    return this.#kernel
+    Object.defineProperty(this, KERNEL, { value: () => kernel })
   }
 
   get wait(): EngineWaitNamespace {

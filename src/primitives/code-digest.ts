@@ -1,17 +1,18 @@
-const WORD = String.raw`[\p{ID_Start}$_][\p{ID_Continue}$]*`
-
 /** The tokens of a function's text, as far as they matter here. `1/0` is `Infinity` in a minified bundle. */
-const TOKEN = new RegExp(
-  [
+const TOKEN = /* @__PURE__ */ tokenPattern()
+
+function tokenPattern(): RegExp {
+  const word = String.raw`[\p{ID_Start}$_][\p{ID_Continue}$]*`
+  const kinds = [
     String.raw`(?<blank>\s+|//[^\n]*|/\*[^]*?\*/|\.\.\.|1/0(?![\d.]))`,
     String.raw`(?<text>'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*")`,
     String.raw`(?<number>0x[\da-f_]+|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)`,
-    String.raw`\??\.\s*(?<property>#?${WORD})`,
-    `(?<word>${WORD})`,
+    String.raw`\??\.\s*(?<property>#?${word})`,
+    `(?<word>${word})`,
     '(?<sign>[^])',
-  ].join('|'),
-  'iuy',
-)
+  ]
+  return new RegExp(kinds.join('|'), 'iuy')
+}
 
 /** From where a template begins or goes on, to its end or its next expression. */
 const CHUNK = /((?:[^`\\$]|\\[^]|\$(?!\{))*)(`|\$\{)/uy

@@ -15,7 +15,7 @@ const ISO_8601 =
 const SPELLINGS = '"10m", "1h30m", "2 days", …'
 
 /** The types of `ms` list what it can read; any other string it answers with `undefined`. */
-const readPart = ms as (part: string) => number | undefined
+type ReadPart = (part: string) => number | undefined
 
 /**
  * Reads a duration as whole milliseconds.
@@ -100,7 +100,7 @@ function toMilliseconds(value: number | string, scale: number): number {
 function readSpelling(value: string): number {
   const parts = value.length <= LONGEST_SPELLING ? value.match(PART) : null
   if (parts?.join('') !== value) return NaN
-  return parts.reduce((total, part) => total + (readPart(part.trim()) ?? NaN), 0)
+  return parts.reduce((total, part) => total + ((ms as ReadPart)(part.trim()) ?? NaN), 0)
 }
 
 function readIsoDate(value: string): number {

@@ -10,12 +10,13 @@ export const ID_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const LENGTH = 26
 const LENGTH_OF_TIME = 10
 /** The value of each character code; -1 for those that are none. */
-const VALUES = new Int8Array(128).fill(-1)
-for (const [value, digit] of Array.from(ID_DIGITS).entries()) VALUES[digit.charCodeAt(0)] = value
+const VALUES = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, code) =>
+  ID_DIGITS.indexOf(String.fromCharCode(code)),
+)
 
-const ALPHABET = Array.from(ID_DIGITS)
+const ALPHABET = /* @__PURE__ */ Array.from(ID_DIGITS)
 /** The two characters of every ten bits. */
-const PAIRS: readonly string[] = ALPHABET.flatMap((high) => ALPHABET.map((low) => high + low))
+const PAIRS: readonly string[] = /* @__PURE__ */ ALPHABET.flatMap((high) => ALPHABET.map((low) => high + low))
 const LAST_MILLISECOND = 2 ** 48 - 1
 const LAST_HALF = 2 ** 40 - 1
 

@@ -17,8 +17,8 @@ const SUSPICIOUS = 32
 type Around = Set<object> | undefined
 
 /** Built-in objects of which JSON would keep nothing, or something else. A valid `Date` has become a string. */
-const UNFIT_TAGS: ReadonlySet<string> = new Set(
-  (
+const UNFIT_TAGS: ReadonlySet<string> = /* @__PURE__ */ new Set(
+  /* @__PURE__ */ (
     'Map Set WeakMap WeakSet WeakRef Promise Error DOMException RegExp Date BigInt Symbol ArrayBuffer ' +
     'SharedArrayBuffer DataView Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array ' +
     'Uint32Array Float16Array Float32Array Float64Array BigInt64Array BigUint64Array'

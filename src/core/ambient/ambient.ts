@@ -39,9 +39,13 @@ export const wait: LinkingWaitNamespace = /* @__PURE__ */ withStored(waitOf)
 export const metadata: MetadataNamespace = /* @__PURE__ */ metadataOf(findEngine)
 
 /** Runs of the engine of the current run, or of the default engine. */
-export const runs: TaskRunsNamespace = /* @__PURE__ */ Object.defineProperty(withStored(runsOf), CALLER, {
-  value: currentAttempt,
-})
+export const runs: TaskRunsNamespace = /* @__PURE__ */ Object.defineProperty(
+  /* @__PURE__ */ withStored(runsOf),
+  CALLER,
+  {
+    value: currentAttempt,
+  },
+)
 
 /** Tasks by id, on the engine of the current run, or on the default engine. */
 export const tasks: TasksNamespace = /* @__PURE__ */ withStored(tasksOf)

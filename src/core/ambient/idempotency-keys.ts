@@ -1,7 +1,7 @@
-import { sha256 } from '../../primitives/digest.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireOptions, show } from '../../primitives/require.ts'
 import { currentAttempt } from '../attempt/attempt.ts'
+import { nodeCrypto } from '../host/node-crypto.ts'
 
 /** The part of the program that a derived key belongs to; see docs/runs.md. */
 export interface IdempotencyKeyOptions {
@@ -35,7 +35,10 @@ export const idempotencyKeys: {
     const parts = typeof key === 'string' ? [key] : key
     if (!isKey(parts))
       throw new TypeError('Cannot create an idempotency key: give a non-empty string, or several strings')
-    return sha256(JSON.stringify([parts, scopeParts(scope)]), 'hex')
+    return nodeCrypto()
+      .createHash('sha256')
+      .update(JSON.stringify([parts, scopeParts(scope)]))
+      .digest('hex')
   },
 }
 

@@ -658,7 +658,7 @@ export function fenceOf(attempt: Attempt | undefined): AttemptFence | undefined 
   return attempt && { runId: attempt.id, epoch: attempt.record.epoch }
 }
 
-const places = new AsyncLocalStorage<Place<Attempt> | undefined>()
+const places = /* @__PURE__ */ new AsyncLocalStorage<Place<Attempt> | undefined>()
 
 /** The attempt that the caller runs in, if any. */
 export function currentAttempt(): Attempt | undefined {

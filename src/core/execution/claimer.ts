@@ -21,7 +21,7 @@ const CLAIM_LIMIT = 256
 const MOST_INSERTS = 16
 /** The name of the timer that waits for a rate. */
 const RATE = 'the rate of a queue'
-const SETTLED = Promise.resolve()
+const SETTLED = /* @__PURE__ */ Promise.resolve()
 const NONE: readonly never[] = []
 
 /** Once a run is due to be executed alone, which is rare. */

@@ -13,7 +13,7 @@ import { hookContext } from './task-call.ts'
 
 /** How long a closing engine waits for calls that are under way. */
 const CLOSE_GRACE_MS = 5_000
-const SETTLED = Promise.resolve()
+const SETTLED = /* @__PURE__ */ Promise.resolve()
 
 interface Parts extends AttemptKernel {
   readonly host: Host

@@ -1,8 +1,8 @@
 import { AUDIENCE, ISSUER, PUBLIC_CLAIMS } from '../../hosted/access-token.ts'
-import { hmacSha256 } from '../../primitives/digest.ts'
 import type { SignedGrant } from '../../api/access.ts'
 import type { Person } from '../../api/question.ts'
 import type { Host } from './host.ts'
+import { nodeCrypto } from './node-crypto.ts'
 
 const DAY_MS = 86_400_000
 
@@ -104,6 +104,10 @@ export class Credentials {
     const content = `${encode({ alg: 'HS256' })}.${encode(claims)}`
     return `${content}.${hmacSha256(this.accessKeys[0] ?? '', content, 'base64url')}`
   }
+}
+
+function hmacSha256(secret: string, text: string, encoding: 'hex' | 'base64url'): string {
+  return nodeCrypto().createHmac('sha256', secret).update(text).digest(encoding)
 }
 
 function internalId(id: string): string {

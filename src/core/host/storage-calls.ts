@@ -56,7 +56,9 @@ export const INSERT_RUN: RepeatableCall<RunInsert, Inserted<RunRecord> | 'stale'
 }
 
 /** A run that the run which inserts it waits for. */
-export const INSERT_CHILD: typeof INSERT_RUN = { ...INSERT_RUN, childIn: ({ record }) => record.id }
+export const INSERT_CHILD: typeof INSERT_RUN = /* @__PURE__ */ Object.assign({}, INSERT_RUN, {
+  childIn: ({ record }: RunInsert) => record.id,
+})
 
 export const INSERT_TOKEN: RepeatableCall<TokenInsert, TokenInserted | 'stale'> = {
   ask: (storage, request) => storage.tokens.insert(request),

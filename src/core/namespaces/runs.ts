@@ -32,7 +32,11 @@ import { COUNTS, EXPLANATION, KEY_RESET, LISTS, RELEASE, REPLAY, RESCHEDULE, TAG
 import { checkedList, LIST_NAMES } from './token-list.ts'
 import { TriggeredRun } from './triggered-run.ts'
 
-const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, ...TAG_NAMES, taskIdentifier: true }
+const FILTERS: OptionNames<ListRunsParams> = /* @__PURE__ */ Object.assign(
+  { taskIdentifier: true },
+  LIST_NAMES,
+  TAG_NAMES,
+)
 
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineRuns implements EngineRunsNamespace, PollsAs {

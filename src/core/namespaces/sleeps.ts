@@ -14,8 +14,11 @@ const NAMES: OptionNames<ForTokenOptions> = {
   name: true,
   signal: true,
 }
-const FOR_NAMES: OptionNames<WaitForOptions> = { ...NAMES, ...SLEEP_PARTS }
-const UNTIL_NAMES: OptionNames<WaitUntilOptions> = { ...NAMES, date: true, throwIfInThePast: true }
+const FOR_NAMES: OptionNames<WaitForOptions> = /* @__PURE__ */ Object.assign({}, NAMES, SLEEP_PARTS)
+const UNTIL_NAMES: OptionNames<WaitUntilOptions> = /* @__PURE__ */ Object.assign(
+  { date: true, throwIfInThePast: true },
+  NAMES,
+)
 
 /** A sleep of the run that calls, for a time. */
 export function sleepFor(kernel: Kernel, options: WaitForOptions): Promise<void> {

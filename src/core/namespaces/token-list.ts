@@ -17,7 +17,11 @@ export const LIST_NAMES = {
   after: true,
   before: true,
 } as const
-const NAMES: OptionNames<ListTokensParams> = { ...LIST_NAMES, ...TAG_NAMES, idempotencyKey: true }
+const NAMES: OptionNames<ListTokensParams> = /* @__PURE__ */ Object.assign(
+  { idempotencyKey: true },
+  LIST_NAMES,
+  TAG_NAMES,
+)
 
 /** Tokens, newest first; see docs/waitpoints.md. */
 export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {

@@ -12,7 +12,7 @@ import { nextChange } from '../reading/run-changes.ts'
 import { listOf } from './list-of.ts'
 import { listTokens } from './token-list.ts'
 
-const NAMES: OptionNames<SubscribeToTokensParams> = { ...TAG_NAMES, limit: true }
+const NAMES: OptionNames<SubscribeToTokensParams> = /* @__PURE__ */ Object.assign({ limit: true }, TAG_NAMES)
 const TOPIC = 'tokens'
 /** A storage may not tell what other processes do to a token that no run waits for, and a hint may be lost: that is found this late. */
 const LOOK_MS = 10_000

@@ -6,8 +6,6 @@ import { liveAttempt } from '../attempt/attempt.ts'
 import { leftAtEnd } from '../../primitives/awaitable.ts'
 import { finalRecord, lostOutcome, outcomeOf, outputOf } from '../reading/run-results.ts'
 
-let accessTokenProperty: PropertyDescriptor
-
 /** The handle that `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
 export class TriggeredRun<Output> implements RunHandle<Output> {
   readonly id: string
@@ -30,7 +28,7 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     this.#kernel = kernel
     // A run that was there before may be older than its access tokens last.
     this.#accessFrom = isCached ? kernel.host.now() : createdAt
-    Object.defineProperty(this, 'publicAccessToken', accessTokenProperty)
+    Object.defineProperty(this, 'publicAccessToken', new.target.#accessTokenProperty)
     if (named === true) this.taskIdentifier = record.taskId
     else {
       // Not written at the assignment: V8 puts such a function, with what it captures, among the long-lived objects.
@@ -43,15 +41,13 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     }
   }
 
-  static {
-    accessTokenProperty = {
-      enumerable: true,
-      get(this: TriggeredRun<unknown>) {
-        const { credentials } = this.#kernel
-        return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
-          from: this.#accessFrom,
-        }))
-      },
-    }
+  static readonly #accessTokenProperty: PropertyDescriptor = {
+    enumerable: true,
+    get(this: TriggeredRun<unknown>) {
+      const { credentials } = this.#kernel
+      return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
+        from: this.#accessFrom,
+      }))
+    },
   }
 }

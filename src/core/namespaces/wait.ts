@@ -70,15 +70,16 @@ const QUESTION_NAMES: OptionNames<QuestionOptions> = {
   approvers: true,
   onTimeoutText: true,
 }
-const CREATE_NAMES: OptionNames<CreateTokenOptions> = {
-  ...KEY_NAMES,
-  ...QUESTION_NAMES,
-  timeout: true,
-  tags: true,
-  name: true,
-}
+const CREATE_NAMES: OptionNames<CreateTokenOptions> = /* @__PURE__ */ Object.assign(
+  { timeout: true, tags: true, name: true },
+  KEY_NAMES,
+  QUESTION_NAMES,
+)
 const COMPLETE_NAMES: OptionNames<CompleteTokenOptions> = { transaction: true, by: true }
-const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, name: true, signal: true }
+const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = /* @__PURE__ */ Object.assign(
+  { name: true, signal: true },
+  KEY_NAMES,
+)
 
 /** The arguments of `completeToken`. */
 interface Completion {

@@ -406,7 +406,7 @@ export class StreamChannel {
   }
 }
 
-const READY = Promise.resolve()
+const READY = /* @__PURE__ */ Promise.resolve()
 
 function progressOf(written: ReadonlyMap<string, number>): readonly WriterProgress[] {
   return Array.from(written, ([writer, last]) => ({ writer, last }))

@@ -73,10 +73,6 @@ function timeoutError(record: TokenRecord): WaitpointTimeoutError {
   )
 }
 
-let urlProperty: PropertyDescriptor
-let accessTokenProperty: PropertyDescriptor
-let linkProperty: PropertyDescriptor
-
 /**
  * The answer of `createToken`: address and access token are computed when first read.
  *
@@ -100,9 +96,9 @@ export class CreatedTokenView implements LinkedToken {
     this.isCached = isCached
     this.#record = record
     this.#credentials = credentials
-    Object.defineProperty(this, 'url', urlProperty)
-    Object.defineProperty(this, 'publicAccessToken', accessTokenProperty)
-    Object.defineProperty(this, 'link', linkProperty)
+    Object.defineProperty(this, 'url', new.target.#urlProperty)
+    Object.defineProperty(this, 'publicAccessToken', new.target.#accessTokenProperty)
+    Object.defineProperty(this, 'link', new.target.#linkProperty)
   }
 
   linkFor(person: Person): string {
@@ -110,27 +106,25 @@ export class CreatedTokenView implements LinkedToken {
     return this.#credentials.answerLink(this.id, person)
   }
 
-  static {
-    urlProperty = {
-      enumerable: true,
-      get(this: CreatedTokenView) {
-        return (this.#url ??= this.#credentials.tokenUrl(this.id))
-      },
-    }
-    linkProperty = {
-      enumerable: true,
-      get(this: CreatedTokenView) {
-        return this.#credentials.answerLink(this.id)
-      },
-    }
-    accessTokenProperty = {
-      enumerable: true,
-      get(this: CreatedTokenView) {
-        return (this.#accessToken ??= this.#credentials.publicAccessToken([`write:waitpoints:${this.id}`], {
-          from: this.#record.createdAt,
-          until: this.#record.timeoutAt,
-        }))
-      },
-    }
+  static readonly #urlProperty: PropertyDescriptor = {
+    enumerable: true,
+    get(this: CreatedTokenView) {
+      return (this.#url ??= this.#credentials.tokenUrl(this.id))
+    },
+  }
+  static readonly #linkProperty: PropertyDescriptor = {
+    enumerable: true,
+    get(this: CreatedTokenView) {
+      return this.#credentials.answerLink(this.id)
+    },
+  }
+  static readonly #accessTokenProperty: PropertyDescriptor = {
+    enumerable: true,
+    get(this: CreatedTokenView) {
+      return (this.#accessToken ??= this.#credentials.publicAccessToken([`write:waitpoints:${this.id}`], {
+        from: this.#record.createdAt,
+        until: this.#record.timeoutAt,
+      }))
+    },
   }
 }

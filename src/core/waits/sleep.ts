@@ -2,19 +2,19 @@ import type { ForTokenOptions, WaitForOptions } from '../../api/token.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
 
 const SECOND_MS = 1_000
-const DAY_MS = 86_400 * SECOND_MS
+const DAY_MS = 86_400_000
 
 type SleepPart = Exclude<keyof WaitForOptions, keyof ForTokenOptions | 'name'>
 
 /** The units of a sleep, in milliseconds. */
 export const SLEEP_PARTS: Readonly<Record<SleepPart, number>> = {
   seconds: SECOND_MS,
-  minutes: 60 * SECOND_MS,
-  hours: 3_600 * SECOND_MS,
+  minutes: 60_000,
+  hours: 3_600_000,
   days: DAY_MS,
-  weeks: 7 * DAY_MS,
-  months: 30 * DAY_MS,
-  years: 365 * DAY_MS,
+  weeks: 7 * 86_400_000,
+  months: 30 * 86_400_000,
+  years: 365 * 86_400_000,
 }
 
 /** A deadline that can be read. */
