@@ -63,7 +63,10 @@ export async function openWaits(
   records: readonly RunRecord[],
 ): Promise<ReadonlyMap<string, readonly TokenRecord[]>> {
   const waiting = records.filter(({ status }) => status === 'WAITING')
+  const turns = inside.turns(1)
   const all = waiting.map(async ({ id }) => {
+    // A run may wait for thousands.
+    await turns.next()
     return [id, await inside.read(() => inside.host.storage.runs.waits(id))] as const
   })
   return new Map(await Promise.all(all))

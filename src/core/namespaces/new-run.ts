@@ -17,7 +17,7 @@ import { readDebounce } from './debounce.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { MOST_PRIORITY_S, TRIGGER_OPTION_NAMES } from '../../api/trigger-options.ts'
 import { marksOf } from '../../api/trigger-marks.ts'
-import { toJson } from '../../api/serialize.ts'
+import { fromJson, toJson } from '../../api/serialize.ts'
 import { payloadOf } from '../../api/values.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
 import type { IdempotencyOptions } from '../../api/token.ts'
@@ -84,7 +84,7 @@ export function newRun(kernel: Ports, definition: TaskDefinition, request: NewRu
     queue: readQueue(options.queue) ?? definition.queue,
     concurrencyKey: readConcurrencyKey(options.concurrencyKey),
     priorityMs: readPriority(options.priority),
-    optionsJson: overridesJson(options, context.parent, { id, title }),
+    optionsJson: withTitle(overridesJson(options, context.parent, id), title),
     key: debounce?.key ?? userKey(options, keyScope(definition.id), now) ?? context.key,
     createdAt,
     updatedAt: createdAt,
@@ -214,13 +214,13 @@ function titleOf(
 function overridesJson(
   options: TriggerOptions,
   parent: RunRecord | undefined,
-  { id, title }: { readonly id: string; readonly title: string | undefined },
+  id: string,
 ): string | undefined {
   const { maxAttempts, maxDuration, freeKeyOnFailure = false } = options
   requireFlag(freeKeyOnFailure, 'freeKeyOnFailure')
   const parentAttempt = freeKeyOnFailure ? parent?.policyAttempt : undefined
   const batchId = batchIdOf(options, id)
-  const isTaskAsItIs = maxAttempts === undefined && maxDuration === undefined && title === undefined
+  const isTaskAsItIs = maxAttempts === undefined && maxDuration === undefined
   if (isTaskAsItIs && parentAttempt === undefined && batchId === undefined) return undefined
   if (maxAttempts !== undefined) requireWhole(maxAttempts, 'maxAttempts', { from: 1 })
   const overrides: RunOverrides = {
@@ -228,9 +228,14 @@ function overridesJson(
     ...(maxDuration === undefined ? {} : { maxDurationMs: parseSeconds(maxDuration, 'maxDuration') }),
     ...(parentAttempt === undefined ? {} : { parentAttempt }),
     ...(batchId === undefined ? {} : { batchId }),
-    ...(title === undefined ? {} : { title }),
   }
   return JSON.stringify(overrides)
+}
+
+/** Few runs have one: apart from `overridesJson`, which would pay for it. */
+function withTitle(overrides: string | undefined, title: string | undefined): string | undefined {
+  if (title === undefined || title === '') return overrides
+  return JSON.stringify({ ...(fromJson(overrides) as RunOverrides | undefined), title })
 }
 
 /** The batch of the run, which is named after the first one made for it. */
