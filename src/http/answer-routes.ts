@@ -70,6 +70,7 @@ const routes: readonly Route<RouteContext>[] = [
         200: { description: 'The page, which says how it ended.', content: PAGE },
         403: NOT_FOR_YOU,
         404: WRONG,
+        413: { description: 'The form again: the answer is too large.', content: PAGE },
         422: { description: 'The form again, with what is wrong.', content: PAGE },
       },
       refused: [400],
@@ -80,8 +81,8 @@ const routes: readonly Route<RouteContext>[] = [
           return await answer(context, c.req.raw, asked)
         } catch (error) {
           const { status, message } = refusalOf(error)
-          if (status === 404 || status >= 500) throw error
-          // Its reader is a person: what cannot be read is told on the page, too.
+          if (status !== 413 && status !== 422) throw error
+          // What the form of a person can send, a person reads.
           return context.pages.show({ ...asked, status, errors: [{ path: [], message }] })
         }
       }),

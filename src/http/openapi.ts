@@ -97,13 +97,14 @@ function operationPart(operation: Operation): Part {
       ? {}
       : { requestBody: { required: body.required, content: contentPart(body.content) } }),
     responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerPart(answer)])),
       ...Object.fromEntries(
         refusedBy(operation).map((status) => [
           status,
           { $ref: `#/components/responses/${REFUSALS[status][0]}` },
         ]),
       ),
+      // An operation may say more of how it refuses.
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerPart(answer)])),
     },
   }
 }

@@ -67,15 +67,14 @@ describe('the link of a token', () => {
     }))
 
   it.each([
-    ['is nested too deeply', { answer: '['.repeat(3_000) + ']'.repeat(3_000) }, FORM, 422],
-    ['is too large', { answer: 'a'.repeat(200_000) }, FORM, 413],
-    ['has an encoding that nothing reads', { answer: '1' }, { ...FORM, 'content-encoding': 'zip' }, 415],
-  ])('tells a person on its page that an answer %s', (_what, fields, headers, status) =>
+    ['is nested too deeply', '['.repeat(3_000) + ']'.repeat(3_000), 422],
+    ['is too large', 'a'.repeat(200_000), 413],
+  ])('tells a person on its page that an answer %s', (_what, answer, status) =>
     onBench(
       async ({ engine, handler }) => {
         const token = await engine.wait.createToken({ message: 'How many?', timeout: '2d' })
-        const body = new URLSearchParams({ form: '1', ...fields }).toString()
-        const response = await handler(request(token.link, { headers, body }))
+        const body = new URLSearchParams({ form: '1', answer }).toString()
+        const response = await handler(request(token.link, { headers: FORM, body }))
         expect([response.status, response.headers.get('content-type')]).toEqual([
           status,
           'text/html; charset=utf-8',

@@ -234,7 +234,7 @@ function overridesJson(
 
 /** Few runs have one: apart from `overridesJson`, which would pay for it. */
 function withTitle(overrides: string | undefined, title: string | undefined): string | undefined {
-  if (title === undefined || title === '') return overrides
+  if (title === undefined) return overrides
   return JSON.stringify({ ...(fromJson(overrides) as RunOverrides | undefined), title })
 }
 
