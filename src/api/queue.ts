@@ -11,9 +11,6 @@ export interface DeclaresLimits {
   readonly [DECLARED_LIMITS]?: ReadonlyMap<string, number | undefined>
 }
 
-/** What the name of the queue of a task begins with. */
-export const OF_TASK = 'task/'
-
 /** The queue of a task. See docs/queues-and-schedules.md. */
 export interface TaskQueueOptions {
   /**

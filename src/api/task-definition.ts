@@ -11,18 +11,12 @@ import {
   requireWhole,
   show,
 } from '../primitives/require.ts'
+import { TASK_QUEUE_START } from '../contract/id-prefixes.ts'
 import type { RunRecord } from '../contract/records.ts'
 import { WaitpointError } from './errors.ts'
 import type { RetryOptions } from './retry.ts'
 import { checkRetry } from './retry.ts'
-import {
-  DECLARED_LIMITS,
-  type DeclaresLimits,
-  OF_TASK,
-  rateText,
-  readRate,
-  type TaskQueueOptions,
-} from './queue.ts'
+import { DECLARED_LIMITS, type DeclaresLimits, rateText, readRate, type TaskQueueOptions } from './queue.ts'
 import type { AnyTask } from './run.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { TaskScheduleOptions } from './schedule.ts'
@@ -147,7 +141,7 @@ function readQueue(
   const { name, concurrencyLimit, rate } = queue
   if (concurrencyLimit !== undefined) requireWhole(concurrencyLimit, 'queue.concurrencyLimit', { from: 1 })
   return {
-    queue: name === undefined ? OF_TASK + id : requireName(name, 'queue.name'),
+    queue: name === undefined ? TASK_QUEUE_START + id : requireName(name, 'queue.name'),
     queueLimit: concurrencyLimit,
     queueRate: rate === undefined ? undefined : readRate(rate, 'queue.rate'),
   }

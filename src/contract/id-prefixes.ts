@@ -1,4 +1,6 @@
-/* How ids begin, by what they are of. */
+/* How ids and names begin, by what they are of. */
 
 export const RUN_ID_START = 'run_'
 export const TOKEN_ID_START = 'waitpoint_'
+/** Of the queue of a task without one of its own. */
+export const TASK_QUEUE_START = 'task/'

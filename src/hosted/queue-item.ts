@@ -1,4 +1,5 @@
-import { OF_TASK, type RetrievedQueue } from '../api/queue.ts'
+import type { RetrievedQueue } from '../api/queue.ts'
+import { TASK_QUEUE_START } from '../contract/id-prefixes.ts'
 
 /** A queue as the hosted service shows it. */
 export interface QueueItem {
@@ -27,13 +28,13 @@ export type HostedQueueName = Pick<QueueItem, 'type' | 'name'>
 
 /** The name of a queue in the engine. */
 export function queueNameOf({ type, name }: HostedQueueName): string {
-  return type === 'task' ? OF_TASK + name : name
+  return type === 'task' ? TASK_QUEUE_START + name : name
 }
 
 /** The name of a queue in the hosted service. */
 export function hostedQueueName(name: string): HostedQueueName {
-  return name.startsWith(OF_TASK)
-    ? { type: 'task', name: name.slice(OF_TASK.length) }
+  return name.startsWith(TASK_QUEUE_START)
+    ? { type: 'task', name: name.slice(TASK_QUEUE_START.length) }
     : { type: 'custom', name }
 }
 

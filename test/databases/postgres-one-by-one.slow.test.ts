@@ -233,7 +233,9 @@ class Engines {
     const fresh = Array.from({ length: 2 + Math.floor(this.#random.fraction() * most) }, request)
     const lost = (this.#asked.get(kind) ?? []).filter(() => this.#is(0.1))
     this.#asked.set(kind, fresh)
-    const requests: Request[] = [...fresh, ...lost.map((each) => ({ ...each, again: true }))]
+    const again = lost.map((each) => ({ ...each, again: true }))
+    // These are of earlier instants. In a turn, a wait before a deadline is registered before a later one finds that it has passed.
+    const requests: Request[] = kind === 'await_tokens' ? [...again, ...fresh] : [...fresh, ...again]
     if (lockOf !== undefined)
       requests.sort((one, other) =>
         String(one[lockOf]) < String(other[lockOf]) ? -1 : Number(one[lockOf] !== other[lockOf]),

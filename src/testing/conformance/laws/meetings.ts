@@ -1,3 +1,4 @@
+import type { TokenChange } from '../../../contract/storage.ts'
 import { A, B, type Subject } from '../subject.ts'
 import {
   append,
@@ -99,12 +100,8 @@ const parked: Meeting = {
   },
 }
 
-const change = (
-  s: Subject,
-  at: string,
-  to: { questionJson?: string; timeoutAt?: number },
-): Promise<unknown> =>
-  call(s.storage.tokens.change({ id: `${at}t`, question: '"q"', ...to, by: B, now: s.at(10) }))
+const change = (s: Subject, at: string, to: Partial<TokenChange>): Promise<unknown> =>
+  call(s.storage.tokens.change({ id: `${at}t`, question: '"q"', by: B, ...to, now: s.at(10) }))
 
 /** A run that is parked, and waits for a token with a question until 100. */
 const asked: Meeting = {
@@ -120,7 +117,7 @@ const asked: Meeting = {
     answer: (s, at) => s.settle(`${at}t`, 10, { question: '"q"', answeredJson: '"ann"' }),
     'ask something else': (s, at) => change(s, at, { questionJson: '"p"' }),
     extend: (s, at) => change(s, at, { timeoutAt: s.at(200) }),
-    shorten: (s, at) => change(s, at, { timeoutAt: s.at(20) }),
+    'shorten by its run': (s, at) => change(s, at, { timeoutAt: s.at(20), fence: fence(at), by: A }),
   },
   others: {
     'answer another question': (s, at) => s.settle(`${at}t`, 10, { question: '"p"', answeredJson: '"bob"' }),
