@@ -37,6 +37,8 @@ interface Period {
   readonly isBegun: boolean
   /** A process ended in between, and no record says when. */
   readonly isInterrupted: boolean
+  /** Whether an error of the function ended it. */
+  readonly isThrown: boolean
 }
 
 /**
@@ -84,13 +86,19 @@ function periodsOf(record: RunRecord, end: number): readonly Period[] {
   for (const attempt of thrown) {
     const isInterrupted = attempt.number > number + 1
     const from = isInterrupted ? last : attempt.startedAt
-    periods.push({ from, to: attempt.endedAt, isBegun: !isInterrupted, isInterrupted })
+    periods.push({ from, to: attempt.endedAt, isBegun: !isInterrupted, isInterrupted, isThrown: true })
     last = attempt.endedAt
     number = attempt.number
   }
   const calls = record.attempt - number
   if (calls > 0 && last < end)
-    periods.push({ from: last, to: end, isBegun: thrown.length === 0, isInterrupted: calls > 1 })
+    periods.push({
+      from: last,
+      to: end,
+      isBegun: thrown.length === 0,
+      isInterrupted: calls > 1,
+      isThrown: false,
+    })
   return periods
 }
 
@@ -112,7 +120,7 @@ function marksOf({ parks = 0 }: RunRecord, { tokens, runs }: Asked): readonly Ma
 
 function withinPeriod(
   record: RunRecord,
-  { from, to, isBegun, isInterrupted }: Period,
+  { from, to, isBegun, isInterrupted, isThrown }: Period,
   marks: readonly Mark[],
 ): readonly Segment[] {
   const segments: Segment[] = []
@@ -128,7 +136,6 @@ function withinPeriod(
     }
     open += opens
   }
-  const isThrown = to === storedAttempts(record.attemptsJson).at(-1)?.endedAt
   segments.push({ kind: isThrown ? executing() : lastOf(record, open, executing()), from: last, to })
   return segments
 }

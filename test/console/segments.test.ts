@@ -138,6 +138,26 @@ describe('the segments of a run', () => {
       ],
     ],
     [
+      'one that threw twice, and waits in its third attempt',
+      {
+        status: 'WAITING',
+        attempt: 3,
+        policyAttempt: 3,
+        attemptsJson: JSON.stringify([thrown(1, 10, 20), thrown(2, 30, 40)]),
+        startedAt: 10,
+        parks: 1,
+      },
+      [token(60, undefined)],
+      [
+        'in line 0–10',
+        'executing 10–20',
+        'before a retry 20–30',
+        'executing 30–40',
+        'unknown 40–60',
+        'waiting 60–100',
+      ],
+    ],
+    [
       'one whose process died, but for its waits',
       { attempt: 2, startedAt: 10, finishedAt: 90, parks: 1 },
       [token(30, 60)],
