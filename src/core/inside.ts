@@ -51,6 +51,7 @@ import { PlaceMismatchError } from './waits/key.ts'
 
 export { outsideRuns } from './attempt/attempt.ts'
 export { passFor } from './engine.ts'
+export { readOverrides } from './host/overrides.ts'
 export { answeredBy, completedToken, questionOf, withdrawalOf } from './views/question.ts'
 export { UnknownAnswerer } from './views/unknown-answerer.ts'
 export type { EngineObserver, SeenAttempt, SeenReader, SeenWait } from './observed.ts'

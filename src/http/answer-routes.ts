@@ -7,7 +7,7 @@ import { UnknownAnswerer } from '../core/inside.ts'
 import { areEqualSecrets } from './access/equal-secrets.ts'
 import { answerByForm } from './answer-form.ts'
 import type { Content, Parameter } from './operation.ts'
-import { Refusal, refusalOf } from './refusal.ts'
+import { Refusal } from './refusal.ts'
 import { checkAnnouncedLength, readBody } from './requests/body.ts'
 import { urlEncodedFields } from './requests/form.ts'
 import { group, type Route, route, type RouteGroup } from './route.ts'
@@ -80,9 +80,9 @@ const routes: readonly Route<RouteContext>[] = [
         try {
           return await answer(context, c.req.raw, asked)
         } catch (error) {
-          const { status, message } = refusalOf(error)
-          if (status !== 413 && status !== 422) throw error
-          // What the form of a person can send, a person reads.
+          if (!(error instanceof Refusal) || error.status !== 413) throw error
+          // A form that is too large was sent by a person, who reads the page.
+          const { status, message } = error
           return context.pages.show({ ...asked, status, errors: [{ path: [], message }] })
         }
       }),

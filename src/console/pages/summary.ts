@@ -1,7 +1,7 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import { fromJson, storedError } from '../../api/serialize.ts'
-import type { RunOverrides } from '../../api/task-definition.ts'
+import { readOverrides } from '../../core/inside.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import { count, moment, short } from '../values.ts'
 import { nameOfToken } from './token.ts'
@@ -19,7 +19,7 @@ export function summaryOf(
 ): Html | string | undefined {
   if (errorJson !== undefined) return lineOf(storedError(errorJson).message)
   if (waits.length > 0) return waitLine(waits, now)
-  const { title = '' } = (fromJson(optionsJson) ?? {}) as RunOverrides
+  const { title = '' } = readOverrides(optionsJson)
   if (title !== '') return lineOf(title)
   if (payloadJson === undefined || payloadJson.length > MOST_OF_A_PAYLOAD) return undefined
   return lineOf(firstText(plainValue(fromJson(payloadJson))) ?? '')

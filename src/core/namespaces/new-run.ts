@@ -11,13 +11,14 @@ import {
   show,
 } from '../../primitives/require.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
+import { readOverrides } from '../host/overrides.ts'
 import type { Kernel } from '../kernel.ts'
 import { announced } from './announced.ts'
 import { readDebounce } from './debounce.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { MOST_PRIORITY_S, TRIGGER_OPTION_NAMES } from '../../api/trigger-options.ts'
 import { marksOf } from '../../api/trigger-marks.ts'
-import { fromJson, toJson } from '../../api/serialize.ts'
+import { toJson } from '../../api/serialize.ts'
 import { payloadOf } from '../../api/values.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
 import type { IdempotencyOptions } from '../../api/token.ts'
@@ -235,7 +236,7 @@ function overridesJson(
 /** Few runs have one: apart from `overridesJson`, which would pay for it. */
 function withTitle(overrides: string | undefined, title: string | undefined): string | undefined {
   if (title === undefined) return overrides
-  return JSON.stringify({ ...(fromJson(overrides) as RunOverrides | undefined), title })
+  return JSON.stringify({ ...readOverrides(overrides), title })
 }
 
 /** The batch of the run, which is named after the first one made for it. */
