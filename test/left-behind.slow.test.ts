@@ -88,6 +88,9 @@ const PROGRAM = `
     for (const [end, use] of Object.entries(ends)) await measure(name + ', ' + end, { times: 100 }, () => use(read))
   const tokens = () => engine.wait.subscribeToTokens({ tags: 't' })
   for (const end of Object.keys(ends).slice(1)) await measure('subscribeToTokens, ' + end, { times: 100 }, () => ends[end](tokens))
+  const oneToken = await engine.wait.createToken({ timeout: '30d' })
+  const followed = () => engine.wait.subscribeToToken(oneToken)
+  for (const end of Object.keys(ends).slice(1)) await measure('subscribeToToken, ' + end, { times: 100 }, () => ends[end](followed))
   await measure('poll, answered', { times: 100 }, () => engine.runs.poll(ended))
 
   await measure('client: retrieve', { times: 200, at: 20 }, () => client.runs.retrieve(ended))

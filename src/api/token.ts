@@ -453,6 +453,19 @@ export interface EngineWaitNamespace extends LinkingWaitNamespace {
    */
   countTokens(params?: CountTokensParams): Promise<TokenCounts>
   /**
+   * One token as it is, and again whenever its deadline, its approvers or its status are others, until it is settled: the last one
+   * says who answered. Changes by this engine are told at once, those by other processes soon after. Iterated, it throws
+   * `ERR_TOKEN_NOT_FOUND`, and `ERR_ENGINE_CLOSED` when the engine is closed. See docs/ask-a-person.md.
+   *
+   * @throws TypeError for what is no token.
+   *
+   * @example
+   * ```ts
+   * for await (const { status, answeredBy } of engine.wait.subscribeToToken(token)) console.log(status, answeredBy?.name)
+   * ```
+   */
+  subscribeToToken<Output = unknown>(token: TokenReference): AsyncIterable<RetrievedToken<Output>>
+  /**
    * What waits, as a live list: the newest waiting tokens, never with an output, now and whenever they are others. Changes by
    * this engine are told at once, those by other processes soon after. It
    * ends when its reader leaves; iterated, it throws `ERR_ENGINE_CLOSED` when the engine is closed, and a TypeError or

@@ -42,6 +42,19 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
+/** How a subscription stands: it has a connection, or waits for another one. */
+export type ConnectionState = 'live' | 'reconnecting'
+
+/** Options of what is followed. */
+export interface FollowOptions extends CallOptions {
+  /**
+   * Is told how the connection stands: `live` with each one that begins, `reconnecting` when it was lost, or closed because the page is hidden.
+   *
+   * @default none
+   */
+  readonly onConnection?: (state: ConnectionState) => void
+}
+
 /** Tokens of a service, from outside of runs. Calls that pause a run reject with `ERR_NOT_IN_RUN`. */
 export interface ClientWait extends WaitNamespace {
   createToken(options?: CreateTokenOptions & CallOptions): Promise<CreatedToken>
@@ -60,6 +73,14 @@ export interface ClientWait extends WaitNamespace {
     options?: CallOptions,
   ): Promise<RetrievedToken<Output>>
   listTokens(params?: ListTokensParams & CallOptions): CursorPagePromise<Token>
+  /**
+   * One token as it is, and again whenever its deadline, its approvers or its status are others, until it is settled: the last one
+   * says who answered. The hosted service has no route for it. See docs/in-the-browser.md.
+   */
+  subscribeToToken<Output = unknown>(
+    token: TokenReference,
+    options?: FollowOptions,
+  ): AsyncIterable<RetrievedToken<Output>>
 }
 
 /** A run handle whose calls take a signal. */
@@ -100,7 +121,7 @@ export interface ClientRuns extends RunsNamespace {
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
   subscribeToRun<Task extends AnyTask = AnyTask, Reference extends RunReference = RunReference>(
     run: Reference,
-    options?: CallOptions,
+    options?: FollowOptions,
   ): RunSubscription<RunOf<Task, Reference>>
 }
 

@@ -6,6 +6,7 @@ export type Address = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 export const CREATE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens'
 export const LIST_TOKENS_ADDRESS = 'GET /api/v1/waitpoints/tokens'
 export const RETRIEVE_TOKEN_ADDRESS = 'GET /api/v1/waitpoints/tokens/:id'
+export const FOLLOW_TOKEN_ADDRESS = 'GET /api/v1/waitpoints/tokens/:id/stream'
 export const COMPLETE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/complete'
 export const WITHDRAW_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/withdraw'
 export const EXTEND_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens/:id/extend'

@@ -23,7 +23,7 @@ import {
 } from '../../hosted/addresses.ts'
 import { ACCESS_TOKEN } from '../../hosted/headers.ts'
 import { RUN_TAG_FILTER, TASK_FILTER } from '../../hosted/list-parameters.ts'
-import type { CallOptions, ClientRuns, RemoteRunHandle } from '../namespaces.ts'
+import type { CallOptions, ClientRuns, FollowOptions, RemoteRunHandle } from '../namespaces.ts'
 import type { Part } from '../following/followed-run.ts'
 import { runParts, runStates } from '../following/run-parts.ts'
 import { Following } from '../following/following.ts'
@@ -33,7 +33,7 @@ import type { Packets } from '../wire/packets.ts'
 import { RemoteRun } from './remote-run.ts'
 import type { WatchedRun } from '../following/run-updates.ts'
 import type { ApiAnswer, Transport } from '../connection/transport.ts'
-import { checkCallOptions, checkedFilters } from './wait.ts'
+import { checkCallOptions, checkedFilters, checkFollowOptions } from './wait.ts'
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import { readExplanation } from '../wire/explanation.ts'
 import { wireDeadline } from '../wire/durations.ts'
@@ -138,11 +138,12 @@ export class RunsCalls implements ClientRuns {
     return (await this.#readRun(body, signal)) as RetrievedRun<never, never>
   }
 
-  subscribeToRun(run: RunReference, options: CallOptions = {}): RunSubscription<never> {
+  subscribeToRun(run: RunReference, options: FollowOptions = {}): RunSubscription<never> {
     const id = runId(run)
-    checkCallOptions(options, 'runs.subscribeToRun')
+    checkFollowOptions(options, 'runs.subscribeToRun')
+    const { onConnection } = options
     const signals = [this.#transport.settings.signal, options.signal]
-    const watch = (signal: AbortSignal): WatchedRun => this.#watched(id, signal)
+    const watch = (signal: AbortSignal): WatchedRun => ({ ...this.#watched(id, signal), onConnection })
     const runs = (): Following<Run> => new Following((signal) => runStates(watch(signal)), signals)
     const parts = (): Following<Part> => new Following((signal) => runParts(watch(signal)), signals)
     return {

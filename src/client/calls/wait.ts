@@ -14,6 +14,7 @@ import type {
 import {
   idOf,
   type OptionNames,
+  requireFunction,
   requireName,
   requireOptions,
   requireSignal,
@@ -27,10 +28,12 @@ import {
 } from '../../hosted/addresses.ts'
 import { ACCESS_TOKEN } from '../../hosted/headers.ts'
 import { KEY_FILTER, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
-import type { CallOptions, ClientWait } from '../namespaces.ts'
+import type { CallOptions, ClientWait, FollowOptions } from '../namespaces.ts'
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notFound, notInRun, refusedInRun } from '../connection/known-error.ts'
+import { Following } from '../following/following.ts'
+import { tokenStates } from '../following/token-events.ts'
 import { joined, listQuery } from './list-query.ts'
 import { decodePage } from './list-page.ts'
 import type { Packets } from '../wire/packets.ts'
@@ -62,6 +65,7 @@ const LIST_NAMES: OptionNames<ListTokensParams & CallOptions> = {
 }
 /** The names of `CallOptions`, for calls without further options. */
 const CALL_NAMES: OptionNames<CallOptions> = { signal: true }
+const FOLLOW_NAMES: OptionNames<FollowOptions> = { signal: true, onConnection: true }
 
 /** Tokens over HTTP. */
 export class WaitCalls implements ClientWait {
@@ -122,6 +126,22 @@ export class WaitCalls implements ClientWait {
     return readRetrievedToken<Output>(new WireRecord(body, 'a token'), this.#packets, options.signal)
   }
 
+  subscribeToToken<Output = unknown>(
+    token: TokenReference,
+    options: FollowOptions = {},
+  ): AsyncIterable<RetrievedToken<Output>> {
+    const id = tokenId(token)
+    checkFollowOptions(options, 'wait.subscribeToToken')
+    const { signal, onConnection } = options
+    const followed = { transport: this.#transport, packets: this.#packets, id, onConnection }
+    const signals = [this.#transport.settings.signal, signal]
+    return {
+      // See `retrieveToken`.
+      [Symbol.asyncIterator]: () =>
+        new Following((ended) => tokenStates({ ...followed, signal: ended }), signals) as Following<never>,
+    }
+  }
+
   listTokens(params: ListTokensParams & CallOptions = {}): CursorPagePromise<Token> {
     return cursorPages(
       async (cursor) => {
@@ -158,6 +178,13 @@ export class WaitCalls implements ClientWait {
 export function checkCallOptions(options: CallOptions, what: string): void {
   requireOptions(options, `the options of ${what}`, CALL_NAMES)
   requireSignal(options.signal, 'signal')
+}
+
+/** @throws TypeError for options of a wrong type or name. */
+export function checkFollowOptions(options: FollowOptions, what: string): void {
+  requireOptions(options, `the options of ${what}`, FOLLOW_NAMES)
+  requireSignal(options.signal, 'signal')
+  if (options.onConnection !== undefined) requireFunction(options.onConnection, 'onConnection')
 }
 
 /**

@@ -1,7 +1,7 @@
 import { retryDelayMs } from '../../api/retry.ts'
 import { ApiError, isUnavailable } from './api-error.ts'
 import { AccessTokenError } from './credential.ts'
-import { HiddenPageError } from './hidden-page.ts'
+import { onBack, PageChangedError } from './page.ts'
 import { knownError } from './known-error.ts'
 import type { ClientSettings } from './options.ts'
 import type { Clock } from '../../contract/clock.ts'
@@ -40,8 +40,8 @@ export class Backoff {
 
   async #waited(error: unknown): Promise<void> {
     const { retry, clock, random } = this.#settings
-    // The next attempt begins when the page is shown again.
-    if (error instanceof HiddenPageError) return
+    // The next attempt begins at once, or when the page is shown again.
+    if (error instanceof PageChangedError) return
     if (!isUnavailable(error)) throw error
     // A call passes on what the function of the user threw; a subscription goes on.
     if (error instanceof AccessTokenError && !this.#isPatient) throw error.cause
@@ -64,17 +64,20 @@ export class Backoff {
   }
 }
 
-/** Waits for a time. Rejects with the reason of the first signal that aborts. */
+/** Waits for a time, or until the page is back. Rejects with the reason of the first signal that aborts. */
 async function pause(clock: Clock, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   const { promise, resolve, reject } = createDeferred<void>()
   const cancel = clock.setTimer(clock.now() + ms, () => resolve(), {
     label: 'the pause before asking a service again',
   })
   const removeListeners = signals.map((signal) => onAbort(signal, reject))
+  const waiting = new AbortController()
+  onBack(resolve, waiting.signal)
   try {
     await promise
   } finally {
     cancel()
+    waiting.abort()
     for (const remove of removeListeners) remove()
   }
 }

@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { unavailable } from './api-error.ts'
-import { HiddenPageError, pageDocument } from './hidden-page.ts'
+import { onOnline, onVisibility, PageChangedError, pageDocument } from './page.ts'
 
 export interface ExchangeOptions {
   readonly clock: Clock
@@ -63,19 +63,22 @@ export class Exchange {
     this.#cancelTimer?.()
   }
 
-  /** Waits until the page is shown, and ends the exchange when it is hidden. Elsewhere than on a page it does nothing. */
+  /**
+   * Waits until the page is shown, and ends the exchange when it is hidden, or online again. Elsewhere than on a page it does
+   * nothing.
+   */
   async whileShown(): Promise<void> {
     const page = pageDocument()
     if (page === undefined) return
     const { signal } = this
-    const onChange = (act: () => void): void =>
-      page.addEventListener('visibilitychange', act, { once: true, signal })
     while (page.visibilityState === 'hidden') {
       this.rest()
-      await this.during(new Promise<void>(onChange))
+      await this.during(new Promise<void>((resolve) => onVisibility(page, resolve, signal)))
       this.heard()
     }
-    onChange(() => this.#end(new HiddenPageError()))
+    const end = (): void => this.#end(new PageChangedError())
+    onVisibility(page, () => page.visibilityState === 'hidden' && end(), signal)
+    onOnline(end, signal)
   }
 
   /** Ends the exchange and aborts its request. */

@@ -3,6 +3,7 @@ import { defined } from '../../primitives/defined.ts'
 import { unreadable } from '../connection/api-error.ts'
 import { Backoff } from '../connection/backoff.ts'
 import type { Exchange } from '../connection/exchange.ts'
+import type { ConnectionState } from '../namespaces.ts'
 import { type ApiRequest, reached, type Transport } from '../connection/transport.ts'
 
 /** A service that does not say how often it sends something sends at least a comment within this time. */
@@ -25,6 +26,12 @@ export interface EventSource<Item> {
   end(): void
 }
 
+/** The reader of an event stream. */
+export interface Follower {
+  readonly signal: AbortSignal
+  readonly onConnection?: ((state: ConnectionState) => void) | undefined
+}
+
 /**
  * The items of an event stream to its end. A connection that breaks, or is silent for too long, is replaced, and the next
  * one continues after the last item.
@@ -32,7 +39,7 @@ export interface EventSource<Item> {
 export async function* readEvents<Item>(
   transport: Transport,
   source: EventSource<Item>,
-  signal: AbortSignal,
+  { signal, onConnection }: Follower,
 ): AsyncGenerator<Item> {
   const { settings } = transport
   const backoff = new Backoff(settings, signal)
@@ -50,11 +57,13 @@ export async function* readEvents<Item>(
       timeoutMs = Math.min(silence, settings.timeoutMs)
       backoff.succeeded()
       source.begin(response)
+      onConnection?.('live')
       for await (const text of bodyText(response, connection)) yield* source.read(text)
       source.end()
       return
     } catch (error) {
       connection.close()
+      onConnection?.('reconnecting')
       await backoff.failed(error, request.ids?.[0])
     } finally {
       connection.close()

@@ -37,10 +37,10 @@ export async function* runStates(watched: WatchedRun): AsyncGenerator<Run> {
 
 /** The parts of a run. Returns false if the service has no route for them. */
 async function* eventParts(watched: WatchedRun, events: RunEvents): AsyncGenerator<Part, boolean> {
-  const { transport, signal } = watched
+  const { transport } = watched
   if (withoutEvents.has(transport)) return false
   try {
-    yield* readEvents(transport, events, signal)
+    yield* readEvents(transport, events, watched)
     return true
   } catch (error) {
     if (events.hasBegun || !isMissingRoute(error)) throw error

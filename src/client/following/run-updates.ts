@@ -6,6 +6,7 @@ import { Backoff } from '../connection/backoff.ts'
 import type { Packets } from '../wire/packets.ts'
 import { ShapeState } from '../wire/shape-state.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'
+import type { Follower } from './read-events.ts'
 import { readRow } from '../wire/run.ts'
 import { WireRecord } from '../wire/record.ts'
 
@@ -16,13 +17,12 @@ const HASTY_MS = 1_000
 const MOST_HASTY = 3
 
 /** A run that a reader watches, with the parts needed for it. */
-export interface WatchedRun {
+export interface WatchedRun extends Follower {
   readonly transport: Transport
   readonly packets: Packets
   readonly id: string
   /** Rejects with `ERR_RUN_NOT_FOUND` if the run does not exist. */
   readonly assertExists: () => Promise<unknown>
-  readonly signal: AbortSignal
 }
 
 /** The current run, and again after every change. It never ends: after the end of the run it waits. */
@@ -77,7 +77,9 @@ class ShapePolls {
       try {
         await this.#poll()
         this.#backoff.succeeded()
+        this.#watched.onConnection?.('live')
       } catch (error) {
+        this.#watched.onConnection?.('reconnecting')
         await this.#failed(error)
       }
     } while (!this.#shape.isCurrent)

@@ -24,7 +24,7 @@ export function streamBatches(
   options: StreamBatchesOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly unknown[]> {
-  return readEvents(transport, batchesOf(options), signal)
+  return readEvents(transport, batchesOf(options), { signal })
 }
 
 function batchesOf({

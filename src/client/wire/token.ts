@@ -1,6 +1,6 @@
 import type { TokenStatus } from '../../contract/records.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
-import type { Withdrawal } from '../../api/question.ts'
+import type { AnsweredBy, Withdrawal } from '../../api/question.ts'
 import type { CompletedToken, RetrievedToken, Token } from '../../api/token.ts'
 import { TOKEN_MEMBERS } from '../../hosted/token.ts'
 import { defined } from '../../primitives/defined.ts'
@@ -20,9 +20,19 @@ export function readToken(wire: WireRecord): Token {
     createdAt: wire.requiredDate('createdAt'),
     // The hosted service has tokens without a deadline.
     timeoutAt: wire.date('timeoutAt') ?? new Date(LAST_INSTANT),
+    ...questionOf(wire),
     // The hosted service generates keys for tokens without one; those are left out.
     ...(wire.flag('userProvidedIdempotencyKey') === false ? others : members),
   }
+}
+
+/** What a token asks, and who settled it: the hosted service has neither. */
+function questionOf(wire: WireRecord): Pick<Token, 'question' | 'answeredBy' | 'withdrawn'> {
+  return defined({
+    question: wire.object('question'),
+    answeredBy: wire.object('answeredBy') as AnsweredBy | undefined,
+    withdrawn: wire.object('withdrawn') as Withdrawal | undefined,
+  })
 }
 
 /** A token with its output, or its time-out error. */

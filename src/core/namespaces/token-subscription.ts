@@ -3,7 +3,7 @@ import type { Unsubscribe } from '../../contract/storage.ts'
 import { defined } from '../../primitives/defined.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
-import type { SubscribeToTokensParams, Token } from '../../api/token.ts'
+import type { RetrievedToken, SubscribeToTokensParams, Token } from '../../api/token.ts'
 import { OTHERS_TOPIC } from '../changes/publisher.ts'
 import { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
@@ -27,11 +27,59 @@ export function subscribeToTokens(
   return {
     [Symbol.asyncIterator]: () =>
       new Reading({
-        watch: () => kernel.watchers.open(new TokenWatcher(kernel, params)),
+        watch: () => kernel.watchers.open(new TokenWatcher(kernel, withTags(params))),
         read: (watcher) => waitingTokens(kernel, params, watcher),
         items: alone,
       }),
   }
+}
+
+/** `wait.subscribeToToken`. */
+export function subscribeToToken<Output>(
+  kernel: Kernel,
+  id: string,
+  retrieve: () => Promise<RetrievedToken<Output>>,
+): AsyncIterable<RetrievedToken<Output>> {
+  return {
+    [Symbol.asyncIterator]: () =>
+      new Reading({
+        watch: () => kernel.watchers.open(new TokenWatcher(kernel, (token) => token.id === id)),
+        read: (watcher) => statesOf(kernel, retrieve, watcher),
+        items: alone,
+      }),
+  }
+}
+
+/** @throws TypeError or RangeError for options that cannot be used. */
+function withTags(params: SubscribeToTokensParams): (token: Token) => boolean {
+  requireOptions(params, 'the options of wait.subscribeToTokens', NAMES)
+  const wanted = listOf(wantedTags(params), 'tags')
+  return ({ tags }) => wanted?.some((tag) => tags.includes(tag)) ?? true
+}
+
+async function* statesOf<Output>(
+  kernel: Kernel,
+  retrieve: () => Promise<RetrievedToken<Output>>,
+  watcher: Watcher,
+): AsyncGenerator<RetrievedToken<Output>> {
+  let shown: string | undefined
+  try {
+    for (;;) {
+      const token = await retrieve()
+      const now = shownOf(token)
+      if (now !== shown) yield token
+      shown = now
+      if (token.status !== 'WAITING') return
+      await nextChange(kernel, 'a token', watcher)
+    }
+  } finally {
+    watcher.close()
+  }
+}
+
+/** What tells a state of a token from its last one. */
+function shownOf({ id, status, timeoutAt, question }: Token): string {
+  return JSON.stringify([id, status, +timeoutAt, question?.approvers])
 }
 
 async function* waitingTokens(
@@ -44,7 +92,7 @@ async function* waitingTokens(
     for (;;) {
       const waiting = { status: 'WAITING', ...defined({ tags: wantedTags(filter), limit }) } as const
       const { data } = await listTokens(kernel, waiting)
-      const now = data.map(({ id, timeoutAt, question }) => [id, +timeoutAt, question?.approvers]).join()
+      const now = data.map(shownOf).join()
       if (now !== shown) yield data
       shown = now
       await nextChange(kernel, 'tokens that wait', watcher)
@@ -54,20 +102,18 @@ async function* waitingTokens(
   }
 }
 
-/** Is woken by each token with one of the tags that this engine creates, changes or settles, and now and then. */
+/** Is woken by each token it is for that this engine creates, changes or settles, and now and then. */
 class TokenWatcher extends Watcher {
   readonly #kernel: Kernel
   readonly #unsubscribe: Unsubscribe
   #cancelLook: CancelTimer | undefined
   #isSoon = false
 
-  constructor(kernel: Kernel, params: SubscribeToTokensParams) {
+  constructor(kernel: Kernel, isMeant: (token: Token) => boolean) {
     super(kernel.watchers, [TOPIC, OTHERS_TOPIC])
-    requireOptions(params, 'the options of wait.subscribeToTokens', NAMES)
-    const wanted = listOf(wantedTags(params), 'tags')
     this.#kernel = kernel
-    this.#unsubscribe = kernel.events.on('token', ({ tags }) => {
-      if (wanted?.some((tag) => tags.includes(tag)) ?? true) this.wake(TOPIC)
+    this.#unsubscribe = kernel.events.on('token', (token) => {
+      if (isMeant(token)) this.wake(TOPIC)
     })
   }
 
@@ -91,7 +137,7 @@ class TokenWatcher extends Watcher {
       this.wake(TOPIC)
     }
     this.#cancelLook?.()
-    const about = { label: 'a list of tokens', background: true }
+    const about = { label: 'tokens that are followed', background: true }
     this.#cancelLook = clock.setTimer(clock.now() + ms, look, about)
   }
 

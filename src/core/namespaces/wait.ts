@@ -47,7 +47,7 @@ import type { TokenChanger } from './change-token.ts'
 import { askToken, beginWait, type NewToken, placeInRun, readTimeout } from './asked-wait.ts'
 import { sleepFor, sleepUntil } from './sleeps.ts'
 import { listTokens } from './token-list.ts'
-import { subscribeToTokens } from './token-subscription.ts'
+import { subscribeToToken, subscribeToTokens } from './token-subscription.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
 import { TokenSchemas } from './question-schema.ts'
 import { passPlace } from '../waits/key.ts'
@@ -386,6 +386,11 @@ export class EngineWait implements EngineWaitNamespace {
 
   countTokens(params: CountTokensParams = {}): Promise<TokenCounts> {
     return this.#kernel.read(() => COUNTS.use(({ countTokens }) => countTokens(this.#kernel, params)))
+  }
+
+  subscribeToToken<Output = unknown>(token: TokenReference): AsyncIterable<RetrievedToken<Output>> {
+    const id = tokenId(token)
+    return subscribeToToken(this.#kernel, id, () => this.retrieveToken<Output>(id))
   }
 
   subscribeToTokens(params: SubscribeToTokensParams = {}): AsyncIterable<readonly Token[]> {

@@ -4,6 +4,7 @@ import {
   COMPLETE_TOKEN_ADDRESS,
   CREATE_TOKEN_ADDRESS,
   EXTEND_TOKEN_ADDRESS,
+  FOLLOW_TOKEN_ADDRESS,
   LIST_TOKENS_ADDRESS,
   REASSIGN_TOKEN_ADDRESS,
   RETRIEVE_TOKEN_ADDRESS,
@@ -21,6 +22,7 @@ import {
   ACCESS_HEADERS,
   ANYTHING,
   COUNT,
+  EVENTS,
   FLAG,
   INSTANT,
   json,
@@ -47,7 +49,9 @@ import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
+import { eventResponse } from '../events/response.ts'
 import { settledBefore } from './settled-before.ts'
+import { tokenEvents } from './events.ts'
 import { completedJson, createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 import { REQUEST_NAME } from '../../hosted/headers.ts'
@@ -147,6 +151,34 @@ const routes: readonly Route<RouteContext>[] = [
         const token = await stored.wait.retrieveToken(id)
         return c.json(retrievedTokenJson(token, { caller, request: c.req.raw }))
       },
+  ),
+  route(
+    FOLLOW_TOKEN_ADDRESS,
+    {
+      id: 'followToken',
+      tag: 'Following',
+      summary: 'Follow a token as server-sent events',
+      description:
+        'An event `token` with the token as it is, and another one when its deadline, its approvers or its status are others. The last one has a status other than `WAITING`.',
+      allowed: ['read:waitpoints:<id>'],
+      anyOrigin: true,
+      parameters: [ID],
+      answers: { 200: { description: 'The events.', content: EVENTS } },
+      refused: [404],
+    },
+    (context) => async (c, caller) => {
+      const { stored } = context
+      const id = plausibleTokenId(c.req.param('id'))
+      // What cannot be read is refused before the answer begins.
+      await stored.wait.retrieveToken(id)
+      const tokens = stored.wait.subscribeToToken(id)[Symbol.asyncIterator]()
+      const reader = { caller, request: c.req.raw }
+      return eventResponse(c, context, {
+        texts: tokenEvents({ [Symbol.asyncIterator]: () => tokens }, reader),
+        leave: async () => tokens.return?.(),
+        caller,
+      })
+    },
   ),
   // For browsers, which hold an access token. A token's URL is for servers.
   route(

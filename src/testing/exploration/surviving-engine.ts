@@ -203,6 +203,8 @@ export class SurvivingEngine implements Engine {
           engine.wait.listTokens(after === undefined ? params : { ...params, after }),
         ),
       countTokens: (params) => this.survive((engine) => engine.wait.countTokens(params)),
+      subscribeToToken: <Output>(token: TokenReference) =>
+        mortal(current().subscribeToToken<Output>(token), this.#life.process),
       subscribeToTokens: (params) => mortal(current().subscribeToTokens(params), this.#life.process),
       forToken: (token, options) => current().forToken(token, options),
       signal: <Output>(token: TokenReference) => current().signal<Output>(token),

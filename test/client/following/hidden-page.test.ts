@@ -12,11 +12,13 @@ import { StubService, silence } from '../stub-service.ts'
 /** The `document` of a page, as far as a client looks at it. */
 class StubPage extends EventTarget {
   visibilityState = 'visible'
+  readonly window: EventTarget = new EventTarget()
 
   /** Makes this the page that the code of this process is on. */
   static open(): StubPage {
     const page = new StubPage()
-    Object.assign(globalThis, { document: page })
+    const { window } = page
+    Object.assign(globalThis, { document: page, addEventListener: window.addEventListener.bind(window) })
     return page
   }
 
@@ -46,6 +48,7 @@ class OpenRequests {
 
 afterEach(() => {
   Reflect.deleteProperty(globalThis, 'document')
+  Reflect.deleteProperty(globalThis, 'addEventListener')
 })
 
 const body = bodyTask(async ({ streams, wait }) => {
@@ -118,6 +121,63 @@ describe('a page that is hidden', () => {
     }
     controller.abort(new Error('left'))
     expect(await ended).toEqual(new Error('left'))
+  })
+
+  it('goes on at once, and not after a pause, when it is shown or has a network again', async () => {
+    const page = StubPage.open()
+    const gone = (): never => {
+      throw new TypeError('Load failed')
+    }
+    const stub = new StubService([gone, gone, gone, silence, silence], { retry: { minTimeoutInMs: 600_000 } })
+    const controller = new AbortController()
+    const told: string[] = []
+    const states = collect(
+      stub.client.runs.subscribeToRun('run_1', {
+        signal: controller.signal,
+        onConnection: (state) => told.push(state),
+      }),
+    )
+    const ended = states.catch((error: unknown) => error)
+    const turns: readonly (() => void)[] = [
+      () => page.window.dispatchEvent(new Event('online')),
+      () => page.turn('hidden'),
+      () => page.turn('visible'),
+      () => page.window.dispatchEvent(new Event('pageshow')),
+      // A connection of before may be dead without a sign.
+      () => page.window.dispatchEvent(new Event('online')),
+    ]
+    await stub.clock.settle()
+    const asked = [stub.asked.length]
+    for (const act of turns) {
+      act()
+      await stub.clock.settle()
+      asked.push(stub.asked.length)
+    }
+    expect(asked).toEqual([1, 2, 2, 3, 4, 5])
+    expect(new Set(told)).toEqual(new Set(['reconnecting']))
+    controller.abort(new Error('left'))
+    expect(await ended).toEqual(new Error('left'))
+  })
+
+  it('is told when its connection is lost, and when it has another one', async () => {
+    const page = StubPage.open()
+    await using t = await createTestEngine({ tasks: [body], secretKey: SECRET, clock: { mode: 'manual' } })
+    const client = createClient({
+      baseUrl: 'http://engine.test',
+      accessToken: SECRET,
+      fetch: createHandler(t.engine),
+      clock: t.clock,
+    })
+    const told: string[] = []
+    const run = await t.engine.trigger(body, null)
+    const states = collect(client.runs.subscribeToRun(run, { onConnection: (state) => told.push(state) }))
+    for (const visibility of ['hidden', 'visible'] as const) {
+      await t.clock.advance('1s')
+      page.turn(visibility)
+    }
+    await t.clock.until(states, { within: '1m' })
+    expect(told).toEqual(['live', 'reconnecting', 'live'])
+    expect(() => client.runs.subscribeToRun(run, { onConnection: 'live' as never })).toThrow(TypeError)
   })
 
   it('ends with its signal', async () => {

@@ -109,6 +109,13 @@ const waits: Steps<EngineWaitNamespace> = {
     step: async (_, t) => (await t.engine.wait.countTokens()).COMPLETED.count,
     output: 1,
   },
+  subscribeToToken: {
+    step: async (_, t) => {
+      for await (const { status } of t.engine.wait.subscribeToToken(t.open)) return status
+      return 'over'
+    },
+    output: 'WAITING',
+  },
   subscribeToTokens: {
     step: async (_, t) => {
       for await (const { length } of t.engine.wait.subscribeToTokens()) return length

@@ -117,7 +117,8 @@ describe('subscribeToTokens', () => {
         off()
       }
     }
-    const timers = (): number => t.clock.pending().filter(({ label }) => label === 'a list of tokens').length
+    const timers = (): number =>
+      t.clock.pending().filter(({ label }) => label === 'tokens that are followed').length
     const { next, leave } = subscriber(t)
     expect([watchers.size, listeners, timers()]).toEqual([0, 0, 0])
     await next()
@@ -149,5 +150,69 @@ describe('subscribeToTokens', () => {
       const error = await rejection(subscriber(t, params).next())
       expect(error instanceof TypeError || error instanceof RangeError, String(error)).toBe(true)
     }
+  })
+})
+
+describe('subscribeToToken', () => {
+  it('shows a token, each change of its deadline and approvers, and last who answered', async () => {
+    await using t = await createTestEngine(manual)
+    const { wait: tokens } = t.engine
+    const { id } = await tokens.createToken({ message: 'Ship it?', approvers: ['ann'], timeout: '1h' })
+    const states = tokens.subscribeToToken<boolean>(id)[Symbol.asyncIterator]()
+    const next = async (): Promise<unknown> => {
+      const { done, value } = await states.next()
+      return done === true
+        ? 'over'
+        : [value.status, +value.timeoutAt - t.clock.now(), value.question?.approvers]
+    }
+    expect(await next()).toEqual(['WAITING', 3_600_000, ['ann']])
+    const extended = next()
+    await tokens.extendToken(id, '2h')
+    expect(await extended).toEqual(['WAITING', 7_200_000, ['ann']])
+    const reassigned = next()
+    await tokens.createToken()
+    await tokens.reassignToken(id, ['bob'])
+    expect(await reassigned).toEqual(['WAITING', 7_200_000, ['bob']])
+    const answered = states.next()
+    await tokens.completeToken(id, true, { by: { id: 'bob' } })
+    expect((await answered).value).toMatchObject({
+      status: 'COMPLETED',
+      output: true,
+      answeredBy: { id: 'bob' },
+    })
+    expect(await next()).toBe('over')
+  })
+
+  it('shows that a token has timed out, whether or not a run waits for it', async () => {
+    await using t = await createTestEngine(manual)
+    const { id } = await t.engine.wait.createToken({ timeout: '1m' })
+    const states = t.engine.wait.subscribeToToken(id)[Symbol.asyncIterator]()
+    await states.next()
+    const ended = states.next()
+    await t.clock.advance('2m')
+    expect((await ended).value).toMatchObject({ status: 'TIMED_OUT' })
+    await states.return?.()
+  })
+
+  it('finds what another process does to a token of no run within a fifth of a second', async () => {
+    const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    await using t = await createTestEngine({ clock, storage })
+    await using other = await createTestEngine({ clock, storage })
+    const { id } = await other.engine.wait.createToken()
+    const states = t.engine.wait.subscribeToToken(id)[Symbol.asyncIterator]()
+    await states.next()
+    const ended = states.next()
+    await other.engine.wait.completeToken(id, 'yes')
+    await clock.advance('200ms')
+    expect((await ended).value).toMatchObject({ status: 'COMPLETED', output: 'yes' })
+    await states.return?.()
+  })
+
+  it('refuses what is no token, and throws for one that does not exist', async () => {
+    await using t = await createTestEngine()
+    // @ts-expect-error A number is no token.
+    expect(() => t.engine.wait.subscribeToToken(5)).toThrow(TypeError)
+    const missing = t.engine.wait.subscribeToToken('waitpoint_none')[Symbol.asyncIterator]()
+    expect(await rejection(missing.next())).toMatchObject({ code: 'ERR_TOKEN_NOT_FOUND' })
   })
 })

@@ -1,0 +1,50 @@
+/** What is used of the `document` of a page, and of its window. */
+export interface PageTarget {
+  addEventListener(
+    type: string,
+    listener: () => void,
+    options: { readonly once?: boolean; readonly signal: AbortSignal },
+  ): void
+}
+
+/** The `document` of a page, as far as it is used. */
+export interface PageDocument extends PageTarget {
+  readonly visibilityState: string
+}
+
+declare const document: PageDocument | undefined
+declare const addEventListener: PageTarget['addEventListener'] | undefined
+
+/** The page that this code is on; `undefined` elsewhere. */
+export function pageDocument(): PageDocument | undefined {
+  return typeof document === 'undefined' ? undefined : document
+}
+
+/**
+ * The page was hidden, and its connection given to the pages that are shown: browsers open six to one server. Or it is online again, and
+ * a connection of before may be dead without a sign.
+ */
+export class PageChangedError extends Error {}
+
+/** Calls `listener` whenever the page was hidden or shown, also from the cache of pages that were left. */
+export function onVisibility(page: PageDocument, listener: () => void, signal: AbortSignal): void {
+  page.addEventListener('visibilitychange', listener, { signal })
+  onWindow('pageshow', listener, signal)
+}
+
+/** Calls `listener` whenever the page has a network again. */
+export function onOnline(listener: () => void, signal: AbortSignal): void {
+  onWindow('online', listener, signal)
+}
+
+/** Calls `listener` whenever the page may reach its servers again: it is shown, or has a network. Elsewhere than on a page it does nothing. */
+export function onBack(listener: () => void, signal: AbortSignal): void {
+  const page = pageDocument()
+  if (page === undefined) return
+  onVisibility(page, () => page.visibilityState !== 'hidden' && listener(), signal)
+  onOnline(listener, signal)
+}
+
+function onWindow(type: string, listener: () => void, signal: AbortSignal): void {
+  if (typeof addEventListener === 'function') addEventListener(type, listener, { signal })
+}
