@@ -160,10 +160,10 @@ describe('subscribeToToken', () => {
     const { id } = await tokens.createToken({ message: 'Ship it?', approvers: ['ann'], timeout: '1h' })
     const states = tokens.subscribeToToken<boolean>(id)[Symbol.asyncIterator]()
     const next = async (): Promise<unknown> => {
-      const { done, value } = await states.next()
-      return done === true
-        ? 'over'
-        : [value.status, +value.timeoutAt - t.clock.now(), value.question?.approvers]
+      const step = (await states.next()) as IteratorResult<Token, undefined>
+      if (step.done === true) return 'over'
+      const { status, timeoutAt, question } = step.value
+      return [status, +timeoutAt - t.clock.now(), question?.approvers]
     }
     expect(await next()).toEqual(['WAITING', 3_600_000, ['ann']])
     const extended = next()
