@@ -33,7 +33,9 @@ app.use('/engine', toNodeListener(createHandler(engine)))
 
 // A route of the application. The page that receives the answer follows the run with its access token.
 app.post('/reviews', express.json(), async (request, response) => {
-  const run = await engine.trigger(review, { doc: request.body.doc })
+  const { doc } = request.body ?? {}
+  if (typeof doc !== 'string') return void response.sendStatus(400)
+  const run = await engine.trigger(review, { doc })
   response.status(201).json({ run: run.id, accessToken: run.publicAccessToken })
 })
 

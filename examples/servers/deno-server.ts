@@ -15,7 +15,8 @@ const server = Deno.serve(
     if (pathname.startsWith('/engine/')) return handler(request)
     if (request.method !== 'POST' || pathname !== '/reviews')
       return new Response('Not found', { status: 404 })
-    const { doc } = (await request.json()) as { doc: string }
+    const { doc } = (await request.json()) as { doc?: unknown }
+    if (typeof doc !== 'string') return new Response('There is no doc', { status: 400 })
     const run = await engine.trigger(review, { doc })
     return Response.json({ run: run.id, accessToken: run.publicAccessToken }, { status: 201 })
   },

@@ -16,8 +16,10 @@ await app.register(async (scope) => {
   })
 })
 
-app.post<{ Body: { doc: string } }>('/reviews', async (request, reply) => {
-  const run = await engine.trigger(review, { doc: request.body.doc })
+app.post<{ Body: { doc?: unknown } | null }>('/reviews', async (request, reply) => {
+  const doc = request.body?.doc
+  if (typeof doc !== 'string') return reply.code(400).send()
+  const run = await engine.trigger(review, { doc })
   return reply.code(201).send({ run: run.id, accessToken: run.publicAccessToken })
 })
 

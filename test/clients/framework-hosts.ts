@@ -92,6 +92,7 @@ const fetch = async (request) => {
   if (request.method !== 'POST' || pathname !== '/reviews') return new Response('Not found', { status: 404 })
   const { engine } = await import('./lib/engine.mjs?load=' + loads)
   const { doc } = await request.json()
+  if (typeof doc !== 'string') return new Response(null, { status: 400 })
   const run = await engine.tasks.trigger('review', { doc })
   return Response.json({ run: run.id, accessToken: run.publicAccessToken }, { status: 201 })
 }

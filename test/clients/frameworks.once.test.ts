@@ -163,6 +163,11 @@ describe.each(SERVERS)('%s', { timeout: TEST_MS }, (_name, program) => {
     },
   )
 
+  it.each(['{}', '{"doc":7}'])('starts nothing with the body %s in a route of its own', async (body) => {
+    const { status } = await fetch(`${url}/reviews`, { method: 'POST', headers: JSON_TYPE, body })
+    expect(status).toBe(program === 'own-port.mjs' ? 404 : 400)
+  })
+
   it('answers below its path, and nowhere else', async () => {
     const inside = await fetch(`${url}/engine/nowhere`)
     expect([inside.status, await inside.json()]).toEqual([404, { error: 'Not found' }])
