@@ -9,6 +9,7 @@ import { MOST_QUEUE_LIMIT } from '../contract/queue-limits.ts'
 import { boundJson } from '../http/requests/bounded-parts.ts'
 import { refusingWrongInput } from '../http/requests/wrong-input.ts'
 import { Refusal } from '../http/refusal.ts'
+import { type ErrorCode, WaitpointError } from '../api/errors.ts'
 import { isApprover } from '../questions/approvers.ts'
 import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
@@ -16,12 +17,19 @@ import type { ConsoleAction } from './options.ts'
 import { readForm, requireFormToken } from './form.ts'
 import { queuesPage } from './pages/queues.ts'
 import { runPage } from './pages/run.ts'
+import { tasksPage } from './pages/tasks.ts'
 import { type Answered, type TokenChangeName, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
 import { short } from './values.ts'
 import { filterOf, linkTo, may, personOf, placeOf, type Visit } from './visit.ts'
 
 const BY_CONSOLE = new UnknownAnswerer('console')
+/** A task refuses a payload with these. */
+const PAYLOAD_FAULTS: readonly ErrorCode[] = [
+  'ERR_PAYLOAD_INVALID',
+  'ERR_NOT_SERIALIZABLE',
+  'ERR_CANNOT_DECODE',
+]
 
 /** What an action leads to: another page, or this one with what there is to say. */
 export type Acted = { readonly location: string } | { readonly status: number; readonly page: PageContent }
@@ -49,6 +57,30 @@ export async function triggerLikeRun(visit: Visit, id: string): Promise<Acted> {
     return { status: 422, page: await runPage(visit, id, { typed, problem: read.problem }) }
   const like = await visit.inside.runs.replay(id, { payload: read.value })
   return { location: placeOf(visit, 'runs', like.id) }
+}
+
+/** Stores a new run of a task of this engine. */
+export async function triggerTask(visit: Visit): Promise<Acted> {
+  const form = await enter(visit, 'trigger')
+  const { engine, inside } = visit
+  // Not in the path, as a name may hold slashes and dots.
+  const taskId = visit.url.searchParams.get('task') ?? ''
+  if (inside.tasks.get(taskId) === undefined) throw new Refused(422, 'This engine does not know the task.')
+  const typed = form.get('payload') ?? ''
+  const refused = async (problem: string): Promise<Acted> => ({
+    status: 422,
+    page: await tasksPage(visit, { taskId, typed, problem }),
+  })
+  const read = readJson(typed)
+  if ('problem' in read) return refused(read.problem)
+  try {
+    const { id } = await (inside.stored ?? engine).tasks.trigger(taskId, read.value)
+    return { location: placeOf(visit, 'runs', id) }
+  } catch (error) {
+    const isOfPayload = error instanceof WaitpointError && PAYLOAD_FAULTS.includes(error.code)
+    if (!isOfPayload) throw error
+    return refused(error.message)
+  }
 }
 
 /** Completes a token. An answer that comes second, or too late, is told so, whether it fits or not. */

@@ -15,6 +15,7 @@ import {
   completeToken,
   replayRun,
   triggerLikeRun,
+  triggerTask,
 } from './actions.ts'
 import { ChangeEvents, shownBy } from './events.ts'
 import { readForm, requireFormToken } from './form.ts'
@@ -30,6 +31,7 @@ import { queuesPage } from './pages/queues.ts'
 import { RUN_TEXTS, runPage, runText } from './pages/run.ts'
 import { runsPage } from './pages/runs.ts'
 import { schedulesPage } from './pages/schedules.ts'
+import { tasksPage } from './pages/tasks.ts'
 import { tokenPage } from './pages/token.ts'
 import { tokensPage } from './pages/tokens.ts'
 import { Refused } from './refused.ts'
@@ -96,10 +98,11 @@ const MOST_LOGIN_BYTES = 4_096
 const LONGEST_NEXT = 2_048
 
 /** The pages of the navigation. */
-const PAGES: ReadonlyMap<string, (visit: Visit) => Promise<PageContent>> = new Map([
+const PAGES = new Map<string, (visit: Visit) => Promise<PageContent>>([
   ['runs', runsPage],
   ['inbox', inboxPage],
   ['tokens', tokensPage],
+  ['tasks', tasksPage],
   ['queues', queuesPage],
   ['schedules', schedulesPage],
   ['engines', enginesPage],
@@ -306,6 +309,8 @@ class Pages {
         return changeAsked(visit, id, 'extend')
       case 'tokens/reassign':
         return changeAsked(visit, id, 'reassign')
+      case 'tasks':
+        return triggerTask(visit)
       case 'queues':
         return setQueue(visit)
       default:

@@ -58,7 +58,7 @@ export interface PageContent {
   readonly title: string
   readonly body: Html
   /** The entry of the navigation that it belongs to. */
-  readonly section?: 'runs' | 'inbox' | 'queues' | 'schedules' | 'engines' | 'health'
+  readonly section?: 'runs' | 'inbox' | 'tasks' | 'queues' | 'schedules' | 'engines' | 'health'
   /** The address that tells of changes of what is shown. */
   readonly events?: string
 }
@@ -74,6 +74,7 @@ export interface PageFrame {
 const SECTIONS = [
   ['runs', 'Runs'],
   ['inbox', 'Inbox'],
+  ['tasks', 'Tasks'],
   ['queues', 'Queues'],
   ['schedules', 'Schedules'],
   ['engines', 'Engines'],

@@ -31,6 +31,13 @@ export async function runRecord(inside: Inside, id: string): Promise<RunRecord> 
   return record
 }
 
+/** The newest run of a task. */
+export async function newestRun(inside: Inside, taskId: string): Promise<RunRecord | undefined> {
+  const { runs } = inside.host.storage
+  const { records } = await inside.read(() => runs.list({ taskIds: [taskId] }, { limit: 1 }))
+  return records[0]
+}
+
 /** A page of runs. */
 export async function runRecords(
   inside: Inside,

@@ -96,6 +96,7 @@ details.sure[open] { border: 1px solid var(--line); border-radius: 8px; padding:
 details.sure[open] > summary { margin-bottom: 8px; }
 details.sure form + form { margin-top: 8px; }
 details.sure.wide[open] { flex: 1 1 100%; }
+td textarea { min-width: min(340px, 40vw); }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 8px 24px; margin: 12px 0 0; }
 .facts dt { font-size: 12px; color: var(--soft); }
 .facts dd { overflow-wrap: anywhere; }

@@ -89,6 +89,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     const failed = await engine.trigger(failing, `${'long '.repeat(50)}${'x'.repeat(1_000_000)}`)
     await failed.outcome()
     for (let count = 0; count < 3; count += 1) await engine.trigger(mail, undefined)
+    await engine.tasks.trigger(report.id, {} as never)
     await engine.trigger(mail, undefined, { queue: { name: 'q'.repeat(120) }, delay: '1h' })
     // It executes, as its source is open, and waits beside that.
     for await (const tokens of engine.wait.subscribeToTokens()) if (tokens.length > 0) break
@@ -105,6 +106,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       tokens: '/console/tokens',
       token: `/console/tokens/${data[0]?.id ?? ''}`,
       'settled token': `/console/tokens/${settled.id}`,
+      tasks: '/console/tasks',
       queues: '/console/queues',
       schedules: '/console/schedules',
       health: '/console/health',
@@ -177,6 +179,11 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.goto(`${server.url}/console/runs`)
     await page.click('td a.name')
     expect(await page.textContent('main')).toContain('The run')
+    await page.goto(`${server.url}/console/tasks`)
+    await page.click('#row-failing summary')
+    await page.fill('#row-failing textarea', '"by hand"')
+    await page.click('#row-failing button')
+    expect(await page.textContent('#payload')).toContain('"by hand"')
   })
 
   it('shows chunks and runs as they come, where they belong', { timeout: TEST_MS }, async () => {

@@ -107,7 +107,9 @@ describe('waitpoint dev', () => {
     })
     await using dev = project.startOnTerminal('dev', '--db', 'my.db')
     await dev.says(/ready: \[1\] ask, \[2\] greet\r\n/, /✗/)
-    await dev.says(/npx waitpoint runs trigger ask --db my\.db --payload '\{\}'/)
+    await dev.says(
+      /a run +http:\S+\/console\/tasks\r\n +or npx waitpoint runs trigger ask --db my\.db --payload '\{\}'/,
+    )
     dev.type('92')
     await dev.says(/(run_\w+) {2}greet {2}was started with the payload \{\}\r\n[^]*COMPLETED/)
     const id = await project.call('runs', 'trigger', 'greet', '--db', 'my.db', '--payload', '{"name":"Ada"}')

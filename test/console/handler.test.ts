@@ -75,6 +75,7 @@ describe('a login', () => {
       '/inbox',
       '/tokens',
       '/tokens/x',
+      '/tasks',
       '/queues',
       '/schedules',
       '/health',

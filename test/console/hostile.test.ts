@@ -65,6 +65,7 @@ describe('text that is hostile', () => {
       `/tokens?tag=${query}`,
       `/tokens/${tokens[0]?.id ?? ''}`,
       `/tokens/${query}`,
+      '/tasks',
       '/queues',
       '/schedules',
       '/health',

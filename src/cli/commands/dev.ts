@@ -158,7 +158,8 @@ function addresses(
     ['log in', link],
     ['API', url],
     ['key', secretKey],
-    ['a run', `npx waitpoint runs trigger ${shellWord(task)}${place} --payload '{}'`],
+    ['a run', `${url}/console/tasks`],
+    ['', `or npx waitpoint runs trigger ${shellWord(task)}${place} --payload '{}'`],
     ...(hasKeys
       ? [['', 'or press the number of its task: it has the payload of the newest one, else {}']]
       : []),

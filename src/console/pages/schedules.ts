@@ -3,6 +3,7 @@ import type { TimelineEntry } from '../../api/timeline.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
+import { newestRun } from '../records.ts'
 import { badge, count, moment, short, table } from '../values.ts'
 import { eventsOf, linkedIds, linkTo, placeOf, type Visit } from '../visit.ts'
 
@@ -25,7 +26,7 @@ export async function schedulesPage(visit: Visit): Promise<PageContent> {
   const rows = await Promise.all(
     sorted
       .slice(0, MOST_SCHEDULES)
-      .map(async (schedule) => rowOf(visit, schedule, await newestRun(visit, schedule.taskId))),
+      .map(async (schedule) => rowOf(visit, schedule, await newestRun(visit.inside, schedule.taskId))),
   )
   return {
     title: 'Schedules',
@@ -56,12 +57,6 @@ function dueAt({ nextAt }: TaskSchedule): number {
   return nextAt?.getTime() ?? Number.MAX_SAFE_INTEGER
 }
 
-async function newestRun({ inside }: Visit, taskId: string): Promise<RunRecord | undefined> {
-  const { runs } = inside.host.storage
-  const { records } = await inside.read(() => runs.list({ taskIds: [taskId] }, { limit: 1 }))
-  return records[0]
-}
-
 const CAUGHT_UP = { none: 'no run', last: 'a run for the last one', all: 'a run for each' } as const
 
 function rowOf(
@@ -82,7 +77,9 @@ function rowOf(
       ${
         newest === undefined
           ? html`<span class="none">–</span>`
-          : html`<a href="${placeOf(visit, 'runs', newest.id)}" aria-label="Run ${short(newest.id)}"
+          : html`<a
+                href="${placeOf(visit, 'runs', newest.id)}"
+                aria-label="${newest.status}: run ${short(newest.id)}"
                 >${badge(newest.status)}</a
               >
               ${moment(newest.createdAt, visit.now)}`

@@ -1,0 +1,117 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { TaskDefinition } from '../../api/task-definition.ts'
+import { exactly, html, type Html, plainJson } from '../../primitives/html.ts'
+import type { PageContent } from '../page.ts'
+import { newestRun } from '../records.ts'
+import { badge, count, indentedText, moment, short, table } from '../values.ts'
+import { eventsOf, formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
+import type { WrongPayload } from './run.ts'
+
+/** So many tasks are shown. */
+const MOST_TASKS = 100
+/** So much of what a task says of itself. */
+const MOST_OF_A_DESCRIPTION = 300
+/** A form begins with the payload of the newest run, if it has no more characters: there is a form for each task. */
+const MOST_FILLED_IN = 2_000
+
+/** A payload of a task that starts no run. */
+export interface WrongTaskPayload extends WrongPayload {
+  readonly taskId: string
+}
+
+/** *Tasks*: those of this engine, how the newest run of each went, and a form that starts a run. */
+export async function tasksPage(visit: Visit, wrong?: WrongTaskPayload): Promise<PageContent> {
+  const { tasks } = visit.inside
+  const all = tasks.ids
+    .toSorted()
+    .map((id) => tasks.get(id))
+    .filter((task) => task !== undefined)
+  const mayTrigger = await may(visit, 'trigger')
+  const rows = await Promise.all(
+    all.slice(0, MOST_TASKS).map(async (task) => {
+      const newest = await newestRun(visit.inside, task.id)
+      const refused = wrong?.taskId === task.id ? wrong : undefined
+      return rowOf(visit, { task, newest }, mayTrigger && formOf(visit, { task, newest }, refused))
+    }),
+  )
+  const columns = ['Task', 'Schedule', 'Queue', 'Newest run']
+  return {
+    title: 'Tasks',
+    section: 'tasks',
+    events: eventsOf(visit),
+    body: html`<h1>Tasks</h1>
+      <div id="tasks" data-live>
+        ${rows.length === 0 ? nothing() : table(mayTrigger ? [...columns, 'Run'] : columns, rows)}
+        ${all.length > MOST_TASKS && html`<p class="note">${count(all.length - MOST_TASKS)} more tasks are not shown.</p>`}
+      </div>`,
+  }
+}
+
+interface ShownTask {
+  readonly task: TaskDefinition
+  readonly newest: RunRecord | undefined
+}
+
+function rowOf(visit: Visit, { task, newest }: ShownTask, form: Html | false): Html {
+  const { id, queue, schedule, options } = task
+  return html`<tr id="row-${id}">
+    <td>
+      <a class="name" href="${linkTo(visit, 'runs', { task: id })}">${short(id)}</a>
+      ${options.description !== undefined && html`<p class="soft">${short(options.description, MOST_OF_A_DESCRIPTION)}</p>`}
+    </td>
+    <td data-label="schedule">
+      ${
+        schedule?.cron === undefined
+          ? html`<span class="none">–</span>`
+          : html`<code>${short(schedule.cron)}</code> <span class="id">${short(schedule.timezone)}</span>`
+      }
+    </td>
+    <td data-label="queue"><a class="name" href="${linkTo(visit, 'runs', { queue })}">${short(queue)}</a></td>
+    <td data-label="newest run">
+      ${
+        newest === undefined
+          ? html`<span class="none">–</span>`
+          : html`<a
+                href="${placeOf(visit, 'runs', newest.id)}"
+                aria-label="${newest.status}: run ${short(newest.id)}"
+                >${badge(newest.status)}</a
+              >
+              ${moment(newest.createdAt, visit.now)}`
+      }
+    </td>
+    ${form !== false && html`<td>${form}</td>`}
+  </tr>`
+}
+
+function formOf(visit: Visit, { task: { id }, newest }: ShownTask, wrong: WrongPayload | undefined): Html {
+  const { payloadJson = '' } = newest ?? {}
+  const isFilledIn = payloadJson !== '' && payloadJson.length <= MOST_FILLED_IN
+  const typed = wrong?.typed ?? (isFilledIn ? plainJson(indentedText(payloadJson)) : '')
+  return html`<details class="sure" id="run ${id}" ${wrong !== undefined && html`open`}>
+    <summary aria-label="Run task ${short(id)}">Run…</summary>
+    <form method="post" action="${linkTo(visit, 'tasks', { task: id })}">
+      ${formToken(visit)}
+      ${wrong !== undefined && html`<p class="told bad" role="alert">No run was started: ${wrong.problem}</p>`}
+      <label
+        >Payload, in JSON. Empty: none.<textarea
+          name="payload"
+          spellcheck="false"
+          autocapitalize="off"
+          ${wrong !== undefined && html`aria-invalid="true"`}
+        >
+${exactly(typed)}</textarea>
+      </label>
+      <button class="main">Start a run</button>
+    </form>
+  </details>`
+}
+
+function nothing(): Html {
+  return html`<div class="empty">
+    <h2>This engine has no tasks.</h2>
+    <p>
+      The console of an engine that has them starts runs here. In this one, the page of a run starts another
+      one.
+    </p>
+  </div>`
+}
