@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { freePort } from '../test/support/free-port.ts'
 
 const SCRIPT = resolve('scripts/example.mjs')
-const names = readdirSync('examples').filter((name) => existsSync(`examples/${name}/README.md`))
+const names = readdirSync('examples').filter((name) => existsSync(`examples/${name}/pages.ts`))
 
 /** A folder in which applications keep their files, and a port on which they are found again. */
 class Place implements Disposable {

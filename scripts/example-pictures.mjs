@@ -60,9 +60,28 @@ async function draw(browser, name, story) {
   rmSync(cwd, { recursive: true })
 }
 
+/** The question of `npm start`, on the page for its answer. */
+async function drawReview(browser) {
+  const child = spawn('npm', ['start', '--', '--wait', '600'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let printed = ''
+  let isDrawn = false
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    printed += text
+    const [, address] = /answer on its page: (\S+)\s/.exec(printed) ?? []
+    if (address === undefined || isDrawn) continue
+    isDrawn = true
+    const page = await browser.newPage({ viewport: { width: 900, height: 300 } })
+    await page.goto(address)
+    await page.screenshot({ path: 'examples/review/page.png', fullPage: true })
+    await page.click('button')
+    await page.close()
+  }
+}
+
 const executablePath = process.env.WAITPOINT_CHROMIUM ?? '/usr/bin/chromium'
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'], chromiumSandbox: false })
 try {
+  await drawReview(browser)
   for (const [name, story] of Object.entries(STORIES)) await draw(browser, name, story)
 } finally {
   await browser.close()

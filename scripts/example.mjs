@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const at = (path) => new URL(`../${path}`, import.meta.url)
-const names = readdirSync(at('examples')).filter((name) => existsSync(at(`examples/${name}/README.md`)))
+const names = readdirSync(at('examples')).filter((name) => existsSync(at(`examples/${name}/pages.ts`)))
 const [name = '', ...rest] = process.argv.slice(2)
 
 if (names.includes(name) && rest.length === 0) {
