@@ -11,12 +11,13 @@ import type {
 import type { AskedWait } from '../contract/question-keys.ts'
 import { WaitpointError } from '../api/errors.ts'
 import type { LogLine } from '../api/log.ts'
-import type { RunHandle, TriggerOptions } from '../api/run.ts'
+import type { CursorPagePromise } from '../api/cursor-page.ts'
+import type { ListRunsParams, RetrievedRun, Run, RunHandle, TriggerOptions } from '../api/run.ts'
 import { toJson } from '../api/serialize.ts'
 import type { ChunkPage, FollowedPart } from '../api/stream-page.ts'
 import type { EngineOptions } from '../api/engine-options.ts'
 import { type TaskDefinition, TaskRegistry } from '../api/task-definition.ts'
-import type { Values } from '../api/values.ts'
+import { STORED_VALUES, type Values } from '../api/values.ts'
 import { task } from './ambient/define-task.ts'
 import {
   Attempt,
@@ -36,12 +37,14 @@ import type { EnginePorts, Host } from './host/host.ts'
 import type { Kernel } from './kernel.ts'
 import { COUNTS } from './namespaces/late-calls.ts'
 import { newRun } from './namespaces/new-run.ts'
+import { listOfRuns } from './namespaces/run-list.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
 import { type AddedTags, tagRun } from './namespaces/tag-run.ts'
 import { TriggeredRun } from './namespaces/triggered-run.ts'
 import { type EngineObserver, observedBy, type SeenAttempt } from './observed.ts'
 import { followStreams } from './reading/followed-streams.ts'
 import type { Reading } from './reading/reading.ts'
+import { retrievedRun } from './reading/retrieved-run.ts'
 import { nextChange, readRun } from './reading/run-changes.ts'
 import { readPages } from './reading/stream-pages.ts'
 import type { StreamPlace } from './reading/stream-reader.ts'
@@ -53,6 +56,7 @@ export { outsideRuns } from './attempt/attempt.ts'
 export { passFor } from './engine.ts'
 export { readOverrides } from './host/overrides.ts'
 export { answeredBy, completedToken, questionOf, withdrawalOf } from './views/question.ts'
+export { sizeOfRun } from './views/run.ts'
 export { UnknownAnswerer } from './views/unknown-answerer.ts'
 export type { EngineObserver, SeenAttempt, SeenReader, SeenWait } from './observed.ts'
 
@@ -90,7 +94,10 @@ export interface Inside {
 }
 
 /** Lets the rest of the process have its turns of the event loop. */
-export type Turns = Pick<Breath, 'next'>
+export interface Turns {
+  /** Resolves when a piece of work that takes long by itself may be done, on a value of this many characters; `undefined`: at once. */
+  next(size?: number): Promise<void> | undefined
+}
 
 /** The engine at this moment, beside its `stats()`. */
 export interface InsideCounts {
@@ -126,6 +133,10 @@ export interface InsideRuns {
   attempt(runId: string): SeenAttempt | undefined
   /** Resolves when the run executes here, if storage has said that it does. */
   started(runId: string): Promise<void>
+  /** Lists runs without their payloads and outputs, which may be large. */
+  list(params: ListRunsParams): CursorPagePromise<Run>
+  /** A run as users see it, without its payload, output and metadata, which may be large. */
+  bare(record: RunRecord): Promise<RetrievedRun>
   /** Changes a run that is read first: one change of each run at a time. */
   inTurn<T>(runId: string, change: () => Promise<T>): Promise<T>
   /** Changes the metadata as the task itself would. False: the attempt was ended from outside meanwhile. */
@@ -197,7 +208,10 @@ export function inside(engine: Engine): Inside {
     call: (serve) => kernel.call(serve),
     read: (serve) => kernel.read(serve),
     report: (error) => kernel.events.error(error),
-    turns: (atOnce) => new Breath(host, atOnce),
+    turns: (atOnce) => {
+      const breath = new Breath(host, atOnce)
+      return { next: (size = 0) => kernel.portions.take(size) ?? breath.next() }
+    },
     counts: () => ({
       executes: kernel.claimer.executes,
       slots: kernel.slots.concurrency,
@@ -225,6 +239,9 @@ function runsOf(kernel: Kernel): InsideRuns {
   return {
     attempt: (runId) => kernel.executor.attempts.get(runId),
     started: (runId) => kernel.claimer.answered(runId),
+    list: (params) => listOfRuns(kernel, { params, values: STORED_VALUES, isBare: true }),
+    bare: ({ payloadJson: _payload, outputJson: _output, metadataJson: _metadata, ...record }) =>
+      retrievedRun(kernel, record),
     inTurn: (runId, change) => kernel.runTurns.take(runId, change),
     replaceMetadata: (attempt, change) => replaceMetadata(kernel, ownAttempt(attempt), change),
     addTags: (runId, tags) => tagRun(kernel, runId, tags),

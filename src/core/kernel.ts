@@ -27,6 +27,7 @@ import { Breath } from './host/breath.ts'
 import { Credentials } from './host/credentials.ts'
 import type { Host } from './host/host.ts'
 import { Outage } from './host/outage.ts'
+import { Portions } from './host/portions.ts'
 import { requireRates } from './host/rates.ts'
 import { Ticker } from './host/ticker.ts'
 import { type Values, valuesOf } from '../api/values.ts'
@@ -55,6 +56,7 @@ export class Kernel extends Door {
   readonly values: Values
   readonly credentials: Credentials
   readonly breath: Breath
+  readonly portions: Portions
   readonly outage: Outage
   readonly ticker: Ticker
   readonly watchers: Watchers
@@ -94,6 +96,7 @@ export class Kernel extends Door {
       requireRates(host.storage, `create the engine: queue "${name}" has a rate`)
     this.credentials = new Credentials(host, settings)
     this.breath = new Breath(host)
+    this.portions = new Portions(host)
     this.outage = new Outage(this, settings)
     this.ticker = new Ticker(this, settings)
     this.watchers = new (classOf(Watchers))()

@@ -54,7 +54,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
   const record = await runRecord(inside, id)
   const [{ sentence }, { owner, waitingOn, attempts, title }, asked, streams, actions] = await Promise.all([
     engine.runs.explain(id),
-    engine.runs.retrieve(id),
+    inside.runs.bare(record),
     inside.read(() => inside.host.storage.runs.asked(id)),
     Promise.all(record.streams.slice(0, MOST_STREAMS).map((key) => streamOf(visit, record, key))),
     actionsOf(visit, record, wrong),

@@ -1,3 +1,4 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
 import type { TokenFilter } from '../../contract/storage.ts'
 import { requireName, requireWhole, show } from '../../primitives/require.ts'
@@ -8,7 +9,7 @@ import { LIST_RUNS, LIST_TOKENS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import type { ListRunsParams, Run } from '../../api/run.ts'
 import type { ListTokensParams, Token } from '../../api/token.ts'
-import { viewRun } from '../views/run.ts'
+import { sizeOfRun, viewRun } from '../views/run.ts'
 import { viewToken } from '../views/token.ts'
 import { createdBounds } from './created-bounds.ts'
 import { listOf } from './list-of.ts'
@@ -16,10 +17,17 @@ import { listOf } from './list-of.ts'
 const DEFAULT_LIMIT = 25
 const MOST_A_PAGE = 100
 
+export interface RunsListed {
+  readonly params: ListRunsParams
+  readonly values: ReadValues
+  /** Payloads and outputs are not shown. */
+  readonly isBare?: boolean
+}
+
 /** A page of `runs.list`. */
 export async function listedRuns(
   kernel: Kernel,
-  { params, values }: { readonly params: ListRunsParams; readonly values: ReadValues },
+  { params, values, isBare = false }: RunsListed,
   { after, before }: Cursor,
 ): Promise<LoadedPage<Run>> {
   const filter = {
@@ -30,7 +38,13 @@ export async function listedRuns(
   }
   const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }
   const page = await kernel.asked(LIST_RUNS, request)
-  return { ...page, data: await viewed(kernel, page.records, (record) => viewRun(record, values)) }
+  return {
+    ...page,
+    data: await viewed(kernel, isBare ? page.records.map(withoutValues) : page.records, {
+      sizeOf: sizeOfRun,
+      view: (record) => viewRun(record, values),
+    }),
+  }
 }
 
 /** A page of `wait.listTokens`. */
@@ -48,23 +62,39 @@ export async function listedTokens(
   for (const record of page.settled) publisher.token(record)
   return {
     ...page,
-    data: await viewed(kernel, page.records, (record) => viewToken(record, credentials, values)),
+    data: await viewed(kernel, page.records, {
+      sizeOf: sizeOfQuestion,
+      view: (record) => viewToken(record, credentials, values),
+    }),
   }
+}
+
+interface Viewing<Stored, View> {
+  readonly sizeOf: (record: Stored) => number
+  readonly view: (record: Stored) => View
 }
 
 /** The values of records may be large: each is read when the event loop is due no turn. */
 async function viewed<Stored, View>(
-  { breath }: Kernel,
+  { breath, portions }: Kernel,
   records: readonly Stored[],
-  view: (record: Stored) => View,
+  { sizeOf, view }: Viewing<Stored, View>,
 ): Promise<View[]> {
   const views: View[] = []
   for (const record of records) {
-    const turn = breath.next()
+    const turn = portions.take(sizeOf(record)) ?? breath.next()
     if (turn !== undefined) await turn
     views.push(view(record))
   }
   return views
+}
+
+function withoutValues({ payloadJson: _payload, outputJson: _output, ...record }: RunRecord): RunRecord {
+  return record
+}
+
+function sizeOfQuestion({ questionJson = '' }: TokenRecord): number {
+  return questionJson.length
 }
 
 function tokenFilter(params: ListTokensParams, now: number): TokenFilter {

@@ -1,9 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { OptionNames } from '../../primitives/require.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
-import { cursorPages } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
-import { RUN_WAITS } from '../host/storage-calls.ts'
 import {
   runId,
   type ListRunsParams,
@@ -15,28 +12,20 @@ import {
   type EngineRunsNamespace,
   type RunSubscription,
 } from '../../api/run.ts'
-import { TAG_NAMES } from '../../api/tag-filter.ts'
 import type { CountRunsParams, RunCounts } from '../../api/counts.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
 import { readRun } from '../reading/run-changes.ts'
-import { leaseOf, viewOwner } from '../reading/run-owner.ts'
+import { retrievedRun } from '../reading/retrieved-run.ts'
 import { finalRecord } from '../reading/run-results.ts'
 import { liveAttempt } from '../attempt/attempt.ts'
 import { leftAtEnd } from '../../primitives/awaitable.ts'
 import { readableValues, type Values } from '../../api/values.ts'
-import { isFinal } from '../../contract/run-states.ts'
-import { type RunSurroundings, viewRetrievedRun } from '../views/run.ts'
+import { viewRetrievedRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
-import { COUNTS, EXPLANATION, KEY_RESET, LISTS, RELEASE, REPLAY, RESCHEDULE, TAGS } from './late-calls.ts'
-import { checkedList, LIST_NAMES } from './token-list.ts'
+import { COUNTS, EXPLANATION, KEY_RESET, RELEASE, REPLAY, RESCHEDULE, TAGS } from './late-calls.ts'
+import { listOfRuns } from './run-list.ts'
 import { TriggeredRun } from './triggered-run.ts'
-
-const FILTERS: OptionNames<ListRunsParams> = /* @__PURE__ */ Object.assign(
-  { taskIdentifier: true },
-  LIST_NAMES,
-  TAG_NAMES,
-)
 
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineRuns implements EngineRunsNamespace, PollsAs {
@@ -53,12 +42,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   list(params: ListRunsParams = {}): CursorPagePromise<Run> {
-    const about = { params, values: readableValues(this.#values) }
-    return cursorPages(
-      (cursor) =>
-        this.#kernel.read(() => LISTS.use(({ listedRuns }) => listedRuns(this.#kernel, about, cursor))),
-      () => checkedList(params, 'runs.list', FILTERS),
-    )
+    return listOfRuns(this.#kernel, { params, values: readableValues(this.#values) })
   }
 
   poll(run: RunReference): Promise<RetrievedRun<never, never>> {
@@ -71,7 +55,9 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     show: (view: RetrievedRun<never, never>) => Shown | Promise<Shown>,
   ): Promise<Shown> {
     const shown = this.#about(run, (id) =>
-      finalRecord(this.#kernel, id, (record) => show(this.#viewed(record))),
+      finalRecord(this.#kernel, id, (record) =>
+        show(viewRetrievedRun(record, undefined, this.#values) as RetrievedRun<never, never>),
+      ),
     )
     // It resolves with what a promise of `show` resolves with.
     return shown as Promise<Shown>
@@ -144,16 +130,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   }
 
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {
-    if (isFinal(record.status)) return this.#viewed(record)
-    const [waits, lease] = await Promise.all([
-      this.#kernel.read(() => this.#kernel.asked(RUN_WAITS, record.id)),
-      leaseOf(this.#kernel, record),
-    ])
-    return this.#viewed(record, { waits, owner: viewOwner(this.#kernel, record, lease) })
-  }
-
-  #viewed(record: RunRecord, around?: RunSurroundings): RetrievedRun<never, never> {
     // Payload and output are of the types of the task, which the caller names.
-    return viewRetrievedRun(record, around, this.#values) as RetrievedRun<never, never>
+    return (await retrievedRun(this.#kernel, record, this.#values)) as RetrievedRun<never, never>
   }
 }

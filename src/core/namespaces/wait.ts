@@ -16,7 +16,7 @@ import { COUNTS, QUESTIONS, TOKEN_CHANGES } from './late-calls.ts'
 import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
-import { fenceOf } from '../attempt/attempt.ts'
+import { fenceOf, liveAttempt } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/breath.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { Values } from '../../api/values.ts'
@@ -370,12 +370,13 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {
-    const { credentials } = this.#kernel
+    const { credentials, portions } = this.#kernel
     return this.#kernel.read(() => {
       const id = tokenId(token)
       return chain(this.#read(id, MOST_WAITERS), (read) => {
         if (read?.record.kind !== 'MANUAL') throw tokenNotFound(id)
-        return viewRetrievedToken<Output>(read, credentials, this.#values)
+        const view = (): RetrievedToken<Output> => viewRetrievedToken<Output>(read, credentials, this.#values)
+        return chain(portions.take(read.record.outputJson?.length ?? 0, liveAttempt()), view)
       })
     })
   }

@@ -1,11 +1,12 @@
 import type { RunRecord } from '../../contract/records.ts'
+import { liveAttempt } from '../attempt/attempt.ts'
 import type { StreamsWatcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { alone, Reading } from './reading.ts'
 import type { Run } from '../../api/run.ts'
 import { isChanged, nextChange, readRun } from './run-changes.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { sharedViewOf, viewRun } from '../views/run.ts'
+import { sharedViewOf, sizeOfRun, viewRun } from '../views/run.ts'
 import { streamsTopic } from '../streams/channel.ts'
 import { readShared } from './shared-record.ts'
 import type { Values } from '../../api/values.ts'
@@ -159,8 +160,11 @@ export class FollowedStreams {
 
   async #read(): Promise<RunRecord> {
     const read = this.#values === undefined ? readShared : readRun
-    this.#record = await read(this.#kernel, this.#runId)
-    return this.#record
+    const record = await read(this.#kernel, this.#runId)
+    const turn = this.#kernel.portions.take(sizeOfRun(record), liveAttempt())
+    if (turn !== undefined) await turn
+    this.#record = record
+    return record
   }
 
   #isShown(key: string, attempt: number): boolean {

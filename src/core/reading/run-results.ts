@@ -11,7 +11,7 @@ import { liveAttempt } from '../attempt/attempt.ts'
 import { runNotFound } from '../../api/not-found.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { runFailure } from '../views/run.ts'
+import { runFailure, sizeOfRun } from '../views/run.ts'
 import { fromJson } from '../../api/serialize.ts'
 
 /**
@@ -36,7 +36,11 @@ export async function finalRecord<Result>(
       // An end that was published while storage was asked counts: the answer may be older, or the run forgotten since.
       const record = told() ?? answer
       if (record === undefined) throw runNotFound(id)
-      if (isFinal(record.status)) return read(record, kernel)
+      if (isFinal(record.status)) {
+        const turn = kernel.portions.take(sizeOfRun(record), attempt)
+        if (turn !== undefined) await turn
+        return read(record, kernel)
+      }
       await watcher.changed()
     }
   } finally {

@@ -1,4 +1,5 @@
 import type { RunRecord } from '../../contract/records.ts'
+import { liveAttempt } from '../attempt/attempt.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import { FollowedStreams } from './followed-streams.ts'
 import type { FollowedPart } from '../../api/stream-page.ts'
@@ -9,7 +10,7 @@ import { isChanged, nextChange, readRun } from './run-changes.ts'
 import { readShared } from './shared-record.ts'
 import type { Values } from '../../api/values.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { sharedViewOf, viewRun } from '../views/run.ts'
+import { sharedViewOf, sizeOfRun, viewRun } from '../views/run.ts'
 
 /** Follows a run; see docs/streams.md. */
 export function subscribeToRun(kernel: Kernel, runId: string, values: Values): RunSubscription<never> {
@@ -62,8 +63,11 @@ async function* runUpdates(kernel: Kernel, { runId, watcher, values }: FollowedA
   try {
     for (;;) {
       const record = await read(kernel, runId)
-      if (isChanged(shown, record))
+      if (isChanged(shown, record)) {
+        const turn = kernel.portions.take(sizeOfRun(record), liveAttempt())
+        if (turn !== undefined) await turn
         yield values === undefined ? sharedViewOf(record) : viewRun(record, values)
+      }
       shown = record
       if (isFinal(record.status)) return
       await nextChange(kernel, runId, watcher)

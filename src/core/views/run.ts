@@ -43,6 +43,17 @@ export function viewRun(record: RunRecord, values: ReadValues): Run {
   }
 }
 
+/** The characters of all that may be large in a run. */
+export function sizeOfRun({
+  payloadJson = '',
+  outputJson = '',
+  metadataJson = '',
+  errorJson = '',
+  attemptsJson = '',
+}: RunRecord): number {
+  return payloadJson.length + outputJson.length + metadataJson.length + errorJson.length + attemptsJson.length
+}
+
 /** Weak on both sides: the view of a record that is kept for long is not, once no reader has it. */
 const sharedViews = new WeakMap<RunRecord, WeakRef<Run>>()
 

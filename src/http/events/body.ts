@@ -95,7 +95,9 @@ class EventBody {
     this.#isAsked = false
     if ('error' in arrival) return this.#fail(arrival.error)
     if (arrival.step.done === true) return this.#close()
-    this.#controller?.enqueue(this.#encoder.encode(arrival.step.value))
+    const text = arrival.step.value
+    if (text.length > AHEAD_BYTES) await this.#options.turns.next(text.length)
+    this.#send(text)
   }
 
   /** The reader has gone. */
@@ -138,7 +140,11 @@ class EventBody {
 
   #silent(): void | Promise<void> {
     if (this.#options.host.now() >= this.#idleAt) return this.#close()
-    this.#controller?.enqueue(this.#encoder.encode(PING))
+    this.#send(PING)
+  }
+
+  #send(text: string): void {
+    if (!this.#isEnded) this.#controller?.enqueue(this.#encoder.encode(text))
   }
 
   #close(): Promise<void> {

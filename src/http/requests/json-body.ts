@@ -20,9 +20,9 @@ export async function readJsonObject(
   checkAnnouncedLength(request, limitBytes)
   const body = await readBody(request, limitBytes)
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')
-  await turns?.next()
+  await turns?.next(body.length)
   const value = parseJson(decodeText(body, request.headers.get('content-type')))
-  await turns?.next()
+  await turns?.next(body.length)
   if (!value) throw new Refusal(400, 'Invalid JSON')
   return requireJsonObject(value, 'the body')
 }

@@ -42,7 +42,7 @@ async function* batchesOf(
       const end = lines.indexOf(NEW_LINE, to)
       to = end < 0 ? lines.length : end + 1
     }
-    await turns.next()
+    await turns.next(to - from)
     yield valuesOf(lines.subarray(from, to), mostBytes)
   }
 }

@@ -1,4 +1,4 @@
-import { NOTED, notesOf } from '../../api/noted-value.ts'
+import { NOTED, notesOf, plainValue } from '../../api/noted-value.ts'
 import { NOTED_JSON } from '../../hosted/packets.ts'
 
 /** A value as text of a type that the published client reads. */
@@ -15,6 +15,11 @@ export function packetText(value: unknown): PacketText {
   const noted = notesOf(value)
   if (noted !== undefined) return { text: JSON.stringify(noted), type: NOTED_JSON }
   return { text: value === undefined ? undefined : JSON.stringify(value), type: 'application/json' }
+}
+
+/** The JSON of a stored value without its notes. */
+export function plainText(json: string): string {
+  return json.startsWith(BEGINNING) ? JSON.stringify(plainValue(JSON.parse(json))) : json
 }
 
 /** The text of a value that is stored as this JSON, which is not parsed as a rule. */

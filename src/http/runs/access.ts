@@ -1,4 +1,5 @@
 import type { RetrievedRun, Run } from '../../api/run.ts'
+import { sizeOfRun } from '../../core/inside.ts'
 import type { Access } from '../access/scope.ts'
 import type { Caller } from '../access/caller.ts'
 import { Refusal } from '../refusal.ts'
@@ -23,18 +24,25 @@ export function readAccesses({
   ]
 }
 
+/** A run as far as the caller may see it, without what may be large in it: that is in the record, as JSON. */
+export interface ReadableRun {
+  readonly run: RetrievedRun
+  readonly record: RunRecord
+}
+
 /**
- * A run, as far as the caller may see it.
+ * A run, as far as the caller may see it. What is large in it has its turn of the event loop.
  *
  * @throws Refusal 404 if there is no such run; 403 if the caller may not read it, whether it exists or not.
  */
 export async function retrieveRun(
-  { stored, inside }: Pick<RouteContext, 'stored' | 'inside'>,
+  { inside, turns }: Pick<RouteContext, 'inside' | 'turns'>,
   { caller, id }: { readonly caller: Caller; readonly id: string },
-): Promise<RetrievedRun> {
-  // Before anything of it is loaded that takes longer for a large run.
-  await requireReadableRun({ inside }, caller, id)
-  return shownRun(await stored.runs.retrieve(id), caller)
+): Promise<ReadableRun> {
+  const record = await requireReadableRun({ inside }, caller, id)
+  const run = shownRun(await inside.runs.bare(record), caller)
+  await turns.next(sizeOfRun(record))
+  return { run, record }
 }
 
 /**

@@ -3,7 +3,10 @@ import { plainValue } from '../../api/noted-value.ts'
 import type { RetrievedRun, Run } from '../../api/run.ts'
 import { API_VERSION, ERROR_TYPE, OF_THE_SERVICE } from '../../hosted/run.ts'
 import { OLDER_NAMES } from '../../hosted/statuses.ts'
-import { packetText } from '../requests/packet-text.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import type { Caller } from '../access/caller.ts'
+import { plainText, storedPacketText } from '../requests/packet-text.ts'
+import type { ReadableRun } from './access.ts'
 
 /** The service has several environments. An engine counts as one. */
 const ENVIRONMENT = { id: 'waitpoint', name: 'waitpoint' }
@@ -21,7 +24,7 @@ export function runJson(run: Run, apiVersion?: string): object {
 }
 
 /** A run with all its fields. */
-export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object {
+export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): Pick<Run, 'metadata'> {
   const { error, attempts, isCanceled: _alias, ...rest } = withPlainValues(run)
   return {
     ...rest,
@@ -36,6 +39,30 @@ export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object
   }
 }
 
+/** The text of {@link retrievedRunJson}. Of what is stored as JSON no value is made: it may be large. */
+export function retrievedRunText({ run, record }: ReadableRun, caller: Caller, apiVersion?: string): string {
+  const { metadata: _left, ...rest } = retrievedRunJson(run, apiVersion)
+  const { payload, output, metadata = '{}' } = shownTexts(record, caller)
+  const large = Object.entries({ payload, output, metadata }).flatMap(([name, text]) =>
+    text === undefined ? [] : [`,"${name}":${text}`],
+  )
+  return `${JSON.stringify(rest).slice(0, -1)}${large.join('')}}`
+}
+
+/** The stored JSON of a run, without the columns that the credential of the caller leaves out. */
+export function shownTexts(
+  { status, payloadJson, outputJson, metadataJson }: RunRecord,
+  { skipColumns }: Pick<Caller, 'skipColumns'>,
+): Readonly<Partial<Record<'payload' | 'output' | 'metadata', string>>> {
+  return {
+    ...(payloadJson !== undefined && !skipColumns.has('payload') && { payload: plainText(payloadJson) }),
+    ...(outputJson !== undefined &&
+      status === 'COMPLETED' &&
+      !skipColumns.has('output') && { output: plainText(outputJson) }),
+    ...(metadataJson !== undefined && !skipColumns.has('metadata') && { metadata: metadataJson }),
+  }
+}
+
 /** A run whose payload and output are JSON: values with notes are without them. */
 export function withPlainValues<Shown extends Run>(run: Shown): Shown {
   const { payload, output } = run
@@ -45,11 +72,14 @@ export function withPlainValues<Shown extends Run>(run: Shown): Shown {
 }
 
 /** The result of a run in the format of the service, or `undefined` while the run has not ended. */
-export function runResultJson(run: RetrievedRun): object | undefined {
-  const { id, taskIdentifier, status, output, error } = run
+export function runResultJson(
+  { run, record }: ReadableRun,
+  { skipColumns }: Pick<Caller, 'skipColumns'>,
+): object | undefined {
+  const { id, taskIdentifier, status, error } = run
   if (!run.isCompleted) return undefined
   if (status === 'COMPLETED') {
-    const { text, type } = packetText(output)
+    const { text, type } = storedPacketText(skipColumns.has('output') ? undefined : record.outputJson)
     return { ok: true, id, taskIdentifier, output: text, outputType: type }
   }
   const { message, name, stackTrace } = errorJson(error ?? { name: 'Error', message: `The run is ${status}` })

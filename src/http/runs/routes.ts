@@ -36,7 +36,7 @@ import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { plausibleRunId, readAccesses, retrieveRun } from './access.ts'
 import { RunChanges } from './changes.ts'
-import { retrievedRunJson, runJson, runResultJson } from './json.ts'
+import { retrievedRunJson, retrievedRunText, runJson, runResultJson, shownTexts } from './json.ts'
 import { readMetadataChange } from './metadata-change.ts'
 import { readRunQuery } from './query.ts'
 import { RUN_SCHEMAS } from './schemas.ts'
@@ -49,6 +49,7 @@ interface RunParts extends RouteContext {
 const RUN: Parameter = { name: 'id', in: 'path', description: 'The id of the run: `run_…`.' }
 const READ_RUN = ['read:runs:<id>', 'read:tasks:<task>', 'read:tags:<tag>']
 const WRITE_RUN = ['write:runs:<id>']
+const JSON_TYPE = { 'content-type': 'application/json' }
 const DURATION: Schema = { anyOf: [TEXT, COUNT] }
 const LABELS: Schema = { anyOf: [TEXT, arrayOf(TEXT)] }
 const METADATA = { description: 'The metadata.', content: json(object({ metadata: JSON_OBJECT })) }
@@ -68,7 +69,7 @@ const reading: readonly Route<RunParts>[] = [
     },
     (context) => async (c, caller) => {
       const run = await retrieveRun(context, { caller, id: c.req.param('id') })
-      return c.json(retrievedRunJson(run, c.req.header(API_VERSION_HEADER)))
+      return c.body(retrievedRunText(run, caller, c.req.header(API_VERSION_HEADER)), 200, JSON_TYPE)
     },
   ),
   route(
@@ -105,11 +106,11 @@ const reading: readonly Route<RunParts>[] = [
       answers: { 200: { description: 'A page of runs.', content: json(pageOf(named('Run'))) } },
       refused: [400],
     },
-    ({ stored, limits }) =>
+    ({ inside, limits }) =>
       async (c, caller) => {
         const params = readRunQuery(c.req.raw, { caller, limits })
         if (params === undefined) return c.json({ data: [], pagination: {} })
-        const { data, pagination } = await refusingWrongInput(() => stored.runs.list(params))
+        const { data, pagination } = await refusingWrongInput(() => inside.runs.list(params))
         const apiVersion = c.req.header(API_VERSION_HEADER)
         return c.json({ data: data.map((run) => runJson(shownRun(run, caller), apiVersion)), pagination })
       },
@@ -127,7 +128,7 @@ const reading: readonly Route<RunParts>[] = [
       refused: [404],
     },
     (context) => async (c, caller) => {
-      const result = runResultJson(await retrieveRun(context, { caller, id: c.req.param('id') }))
+      const result = runResultJson(await retrieveRun(context, { caller, id: c.req.param('id') }), caller)
       if (result === undefined) throw new Refusal(404, 'Run has not ended yet')
       return c.json(result)
     },
@@ -162,8 +163,8 @@ const reading: readonly Route<RunParts>[] = [
       refused: [404],
     },
     (context) => async (c, caller) => {
-      const { metadata } = await retrieveRun(context, { caller, id: c.req.param('id') })
-      return c.json({ metadata })
+      const { record } = await retrieveRun(context, { caller, id: c.req.param('id') })
+      return c.body(`{"metadata":${shownTexts(record, caller).metadata ?? '{}'}}`, 200, JSON_TYPE)
     },
   ),
 ]
@@ -313,7 +314,7 @@ const changing: readonly Route<RunParts>[] = [
         const change = readMetadataChange(await readJsonObject(c.req.raw, limits.metadataBytes, turns))
         const metadata = await gate.spending(caller, () => changes.metadata(id, change))
         const shown = caller.skipColumns.has('metadata') ? '{}' : metadata
-        return c.body(`{"metadata":${shown}}`, 200, { 'content-type': 'application/json' })
+        return c.body(`{"metadata":${shown}}`, 200, JSON_TYPE)
       },
   ),
 ]

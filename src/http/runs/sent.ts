@@ -41,7 +41,7 @@ export function triggerSent(
     const readNoted = takesNotes ? withNotes : (noted: NotedValue) => readByCodec(inside.values, noted)
     const { payload, options, packetPath } = readTriggerBody(body, { limits, readNoted, packetAt })
     if (takesNotes) readingNotes(() => notesOf(payload) && taskOptions[TAKES_NOTES](payload))
-    await turns.next()
+    await turns.next(typeof body['payload'] === 'string' ? body['payload'].length : 0)
     const keyed = isPublished ? { freeKeyOnFailure: true, ...options } : options
     const all = batchId === undefined ? keyed : withMarks(keyed, { batch: { id: batchId } })
     const run = await gate.spending(caller, () =>

@@ -17,6 +17,9 @@ import { MUST_REFETCH, UP_TO_DATE } from '../../hosted/shapes.ts'
 /** Rows are made this far ahead of the client. */
 const AHEAD_BYTES = 64 * 1_024
 
+/** Rows up to this size are answered in one piece. */
+const ONE_PIECE = 65_536
+
 /** A row of an answer, with the run unless it is to be read again when the row is sent. */
 export interface ShownRow {
   readonly id: string
@@ -67,8 +70,8 @@ export function shapeAnswer(changes: ShapeChanges, to: ShapeReceiver): Response 
     ...(request.isOld ? { [OLDER_SHAPE_OFFSET]: text, [OLDER_SHAPE_HANDLE]: handle } : {}),
     'cache-control': 'no-store',
   }
-  const isSmall = rows.every(({ row }) => row !== undefined)
-  if (isSmall) {
+  const size = rows.reduce((sum, { row }) => sum + (row?.size ?? Infinity), 0)
+  if (size <= ONE_PIECE) {
     const messages = rows.flatMap(({ row }) => (row === undefined ? [] : [messageOf(row, to)]))
     return Response.json([...messages, ...controls(changes)], { headers })
   }
@@ -118,7 +121,7 @@ async function* rowTexts(changes: ShapeChanges, to: ShapeReceiver): AsyncGenerat
   const { inside, caller, turns } = to
   let before = '['
   for (const { id, row: kept } of changes.rows) {
-    await turns.next()
+    await turns.next(kept?.size)
     if (caller.expiresAt !== undefined && inside.host.now() >= caller.expiresAt) throw expiredAccess()
     const row = kept ?? (await changes.readAgain?.(id))
     if (row === undefined) continue

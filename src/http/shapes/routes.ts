@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { ALL_RUNS } from '../../core/inside.ts'
+import { ALL_RUNS, sizeOfRun } from '../../core/inside.ts'
 import { FOLLOW_RUN_BY_POLLING_ADDRESS } from '../../hosted/addresses.ts'
 import { BatchRuns } from './batch-runs.ts'
 import type { Caller } from '../access/caller.ts'
@@ -78,7 +78,11 @@ const routes: readonly Route<ShapeParts>[] = [
     },
     (context) => async (c, caller) => {
       const id = c.req.param('id')
-      const shape = new RunShape(id, () => findReadableRun(context, caller, id))
+      const shape = new RunShape(id, async () => {
+        const record = await findReadableRun(context, caller, id)
+        if (record !== undefined) await context.turns.next(sizeOfRun(record))
+        return record
+      })
       return answerShape(c, context, { shape, caller, topic: id })
     },
   ),

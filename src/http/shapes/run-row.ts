@@ -1,5 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Caller } from '../access/caller.ts'
+import { sizeOfRun } from '../../core/inside.ts'
 import { isUserKey } from '../../contract/key-scopes.ts'
 import { storedPacketText } from '../requests/packet-text.ts'
 import { storedError } from '../../api/serialize.ts'
@@ -27,12 +28,15 @@ export class RunRow {
   readonly id: string
   /** The instant of the last change. */
   readonly updatedAt: number
+  /** The characters of all that may be large in it. */
+  readonly size: number
   readonly #columns: Readonly<Record<string, Column>>
   #version: number | undefined
 
   constructor(record: RunRecord) {
     this.id = record.id
     this.updatedAt = record.updatedAt
+    this.size = sizeOfRun(record)
     this.#columns = { ...identity(record), ...instants(record), ...texts(record), ...extras(record) }
   }
 

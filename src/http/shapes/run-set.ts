@@ -1,12 +1,12 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { Inside, Turns } from '../../core/inside.ts'
+import { type Inside, sizeOfRun, type Turns } from '../../core/inside.ts'
 import { sha256 } from '../../primitives/digest.ts'
 import type { RunReads } from './run-reads.ts'
 import { RunRow } from './run-row.ts'
 import type { ReadAgain, ShapeChanges, ShownRow } from './answer.ts'
 import type { ShapeEntry, ShapeLog } from './log.ts'
 import type { ShapeOffset } from './request.ts'
-import { SetPage, runSize } from './set-page.ts'
+import { keptSize, SetPage } from './set-page.ts'
 
 /** From this number of changed runs on, paging through the set is cheaper than single reads. */
 const MANY = 100
@@ -112,20 +112,22 @@ export class RunSetShape {
     let bytes = 0
     for await (const records of pages) {
       for (const record of records) {
-        bytes += runSize(record)
+        bytes += keptSize(record)
+        await this.#options.turns.next(sizeOfRun(record))
         const row = new RunRow(record)
         const { id, updatedAt, version } = row
         rows.push({ id, updatedAt, version, row: bytes > KEPT_BYTES ? undefined : row })
-        await this.#options.turns.next()
       }
     }
     return rows
   }
 
   readonly #readAgain: ReadAgain = async (id) => {
-    const { inside } = this.#options
+    const { inside, turns } = this.#options
     const record = await inside.read(() => inside.host.storage.runs.get(id))
-    return record && new RunRow(record)
+    if (record === undefined) return undefined
+    await turns.next(sizeOfRun(record))
+    return new RunRow(record)
   }
 
   #told(rows: readonly ShownRow[], entry: ShapeEntry, seenAt: number): ShapeChanges {

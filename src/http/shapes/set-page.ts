@@ -1,4 +1,5 @@
 import type { RunRecord } from '../../contract/records.ts'
+import { sizeOfRun } from '../../core/inside.ts'
 
 /** As many runs are read at once, to begin with and at most; and how large they may be together, if it can be known. */
 const FIRST_RUNS = 16
@@ -15,16 +16,13 @@ export class SetPage {
 
   /** Only small runs make the next page larger, step by step. */
   read(records: readonly RunRecord[]): void {
-    const largest = records.reduce((most, record) => Math.max(most, runSize(record)), 1)
+    const largest = records.reduce((most, record) => Math.max(most, keptSize(record)), 1)
     const fitting = Math.max(1, Math.floor(PAGE_BYTES / largest))
     this.#size = Math.min(fitting, 4 * this.#size, MOST_RUNS)
   }
 }
 
-/** The characters of all that may be large in a run. */
-export function runSize({ payloadJson, outputJson, metadataJson, errorJson }: RunRecord): number {
-  return [payloadJson, outputJson, metadataJson, errorJson].reduce(
-    (sum, text) => sum + (text?.length ?? 0),
-    1_000,
-  )
+/** What it takes to keep a run. */
+export function keptSize(record: RunRecord): number {
+  return 1_000 + sizeOfRun(record)
 }

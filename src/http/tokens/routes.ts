@@ -208,10 +208,10 @@ const routes: readonly Route<RouteContext>[] = [
           checkAnnouncedLength(c.req.raw, completeBytes)
           const complete = async (): Promise<CompletedToken> => {
             const body = await readBody(c.req.raw, completeBytes)
-            await turns.next()
+            await turns.next(body.length)
             const { output, by } = readCompletion(body, c.req.header('content-type'))
             const options = { by: answererOf(caller, by) }
-            await turns.next()
+            await turns.next(body.length)
             // A caller that won the completion and lost the answer gets the same answer again.
             return completed.serve(`${caller.credential} ${id}`, name, () =>
               gate.spending(caller, () =>
@@ -266,9 +266,9 @@ const routes: readonly Route<RouteContext>[] = [
         const settled = await settledBefore(c.req.raw, { inside, id })
         if (settled !== undefined) return c.json(settled)
         const body = await readBody(c.req.raw, completeBytes)
-        await turns.next()
+        await turns.next(body.length)
         const output = await callbackOutput(body, c.req.header('content-type'))
-        await turns.next()
+        await turns.next(body.length)
         return c.json(await engine.wait.completeToken(id, output, { by: BY_URL }))
       },
   ),

@@ -2,9 +2,14 @@ import { describe, expect, it } from 'vitest'
 import type { RetrievedRun } from 'waitpoint'
 import type { RunRecord } from '../../../src/contract/records.ts'
 import { viewRetrievedRun } from '../../../src/core/views/run.ts'
+import type { ReadableRun } from '../../../src/http/runs/access.ts'
 import { retrievedRunJson, runJson, runResultJson } from '../../../src/http/runs/json.ts'
 
 function runWith(status: RunRecord['status'], more: Partial<RunRecord> = {}): RetrievedRun {
+  return readWith(status, more).run
+}
+
+function readWith(status: RunRecord['status'], more: Partial<RunRecord> = {}): ReadableRun {
   const record: RunRecord = {
     id: 'run_1',
     taskId: 't',
@@ -23,7 +28,7 @@ function runWith(status: RunRecord['status'], more: Partial<RunRecord> = {}): Re
     updatedAt: 0,
     ...more,
   }
-  return viewRetrievedRun(record)
+  return { run: viewRetrievedRun(record), record }
 }
 
 describe('retrievedRunJson', () => {
@@ -71,15 +76,18 @@ describe('retrievedRunJson', () => {
 })
 
 describe('runResultJson', () => {
+  const resultOf = (...run: Parameters<typeof readWith>): object | undefined =>
+    runResultJson(readWith(...run), { skipColumns: new Set() })
+
   it('is there when the run has ended, with or without an output', () => {
-    expect(runResultJson(runWith('EXECUTING'))).toBeUndefined()
-    expect(JSON.parse(JSON.stringify(runResultJson(runWith('COMPLETED'))))).toEqual({
+    expect(resultOf('EXECUTING')).toBeUndefined()
+    expect(JSON.parse(JSON.stringify(resultOf('COMPLETED')))).toEqual({
       ok: true,
       id: 'run_1',
       taskIdentifier: 't',
       outputType: 'application/json',
     })
-    expect(runResultJson(runWith('COMPLETED', { outputJson: 'null' }))).toMatchObject({ output: 'null' })
-    expect(runResultJson(runWith('EXPIRED'))).toMatchObject({ ok: false, error: { type: 'BUILT_IN_ERROR' } })
+    expect(resultOf('COMPLETED', { outputJson: 'null' })).toMatchObject({ output: 'null' })
+    expect(resultOf('EXPIRED')).toMatchObject({ ok: false, error: { type: 'BUILT_IN_ERROR' } })
   })
 })
