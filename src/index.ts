@@ -141,6 +141,7 @@ export type {
   StreamsNamespace,
   StreamSource,
   StreamTarget,
+  WriteStreamOptions,
 } from './api/stream.ts'
 export type {
   CancelContext,

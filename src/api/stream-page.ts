@@ -13,6 +13,10 @@ export interface ChunkPage {
   readonly end?: SegmentEnd
   /** Whether the next attempt has written to the stream as well. */
   readonly hasNext: boolean
+  /** Where the segment begins. */
+  readonly start: number
+  /** Whether a later attempt has written to the stream, or may. */
+  readonly isLost: boolean
 }
 
 /** The next part of a run and its streams: the run as it is, or chunks of one key in a row. */

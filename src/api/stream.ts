@@ -6,6 +6,7 @@ import {
   requireSignal,
   requireWhole,
 } from '../primitives/require.ts'
+import { requireOneOf } from '../primitives/require-one-of.ts'
 
 /** Where chunks come from: an async iterable (a Node `Readable` is one) or a web `ReadableStream`. */
 export type StreamSource<Chunk> = AsyncIterable<Chunk> | ReadableStream<Chunk>
@@ -42,7 +43,7 @@ export interface PipedStream<Chunk> {
 export type StreamTarget = 'self' | 'parent' | 'root' | (string & {})
 
 /** Options of writing to a stream. */
-export interface AppendStreamOptions {
+export interface WriteStreamOptions {
   /**
    * Whose stream it is: that of this run (`self`), of the run that triggered it (`parent`), of the first run of its tree (`root`), or of the
    * run with this id. A run without a parent is its own parent. See docs/streams.md.
@@ -52,8 +53,18 @@ export interface AppendStreamOptions {
   readonly target?: StreamTarget
 }
 
+/** Options of `streams.append`. */
+export interface AppendStreamOptions extends WriteStreamOptions {
+  /**
+   * A name for the chunk in its stream: a run appends one chunk under it, however often it is executed. Only to a stream of the run itself.
+   *
+   * @default none
+   */
+  readonly once?: string
+}
+
 /** Options of `streams.pipe`. */
-export interface PipeStreamOptions extends AppendStreamOptions {
+export interface PipeStreamOptions extends WriteStreamOptions {
   /**
    * Stops the source.
    *
@@ -77,6 +88,12 @@ export interface ReadStreamOptions {
    * @default `0`
    */
   readonly startIndex?: number
+  /**
+   * `last`: without the chunks that a later attempt writes again. After a StreamInterruptedError read again. See docs/streams.md.
+   *
+   * @default `'all'`
+   */
+  readonly attempts?: 'all' | 'last'
 }
 
 /** A stream with a fixed key and chunk type, as `streams.define` answers it. Its functions are those of the namespace. */
@@ -166,13 +183,16 @@ export interface MetadataNamespace {
   stream<Chunk>(key: string, source: StreamSource<Chunk>, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
 }
 
-const NAMES: OptionNames<ReadStreamOptions> = { signal: true, startIndex: true }
+const ATTEMPTS: readonly string[] = ['all', 'last']
+const NAMES: OptionNames<ReadStreamOptions> = { signal: true, startIndex: true, attempts: true }
 
 /** Which stream is read, and from where. */
 export interface StreamReading {
   readonly key: string
   readonly startIndex: number
   readonly signal: AbortSignal | undefined
+  /** Only what no later attempt writes again. */
+  readonly isLast: boolean
 }
 
 /**
@@ -183,10 +203,11 @@ export interface StreamReading {
 export function streamReading(key: string, options: ReadStreamOptions): StreamReading {
   checkKey(key)
   requireOptions(options, 'the options of streams.read', NAMES)
-  const { startIndex = 0, signal } = options
+  const { startIndex = 0, signal, attempts = 'all' } = options
   requireSignal(signal, 'signal')
   requireWhole(startIndex, 'startIndex', { from: 0 })
-  return { key, startIndex, signal }
+  requireOneOf(attempts, 'attempts', ATTEMPTS)
+  return { key, startIndex, signal, isLast: attempts === 'last' }
 }
 
 /** Keys are types of subscription parts, and `run` is taken. */

@@ -127,7 +127,7 @@ export interface TokenRecord {
   readonly completedAt?: number | undefined
   /** What is asked, of a token that is a question. A settle before the deadline names it; see {@link TokenSettle}. */
   readonly questionJson?: string | undefined
-  /** The one who settled it, as the settle that won says. */
+  /** The one who settled it, as the settle that won says. Of an effect: the chunks that it has written. */
   readonly answeredJson?: string | undefined
 }
 

@@ -1,6 +1,7 @@
 import { Trials } from './execution/trials.ts'
 import { TRIALS } from './execution/claimer.ts'
 import { explainRun } from './reading/explanation.ts'
+import { LastAttempt } from './reading/last-attempt.ts'
 import { timeline } from './reading/timeline.ts'
 import { signAccessToken } from './namespaces/access-token.ts'
 import { TokenChanger } from './namespaces/change-token.ts'
@@ -26,6 +27,7 @@ import {
   COUNTS,
   EXPLANATION,
   KEY_RESET,
+  LAST_ATTEMPT,
   LISTS,
   QUESTIONS,
   RELEASE,
@@ -47,6 +49,7 @@ export function loadAll(): void {
   SCHEDULE_BOOK.provide({ ScheduleBook })
   EXPLANATION.provide({ explainRun })
   TIMELINE.provide({ timeline })
+  LAST_ATTEMPT.provide({ LastAttempt })
   ACCESS_TOKENS.provide({ signAccessToken })
   RELEASE.provide({ continueRun })
   COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })

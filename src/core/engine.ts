@@ -193,7 +193,7 @@ function namespacesOf(kernel: Kernel, classOf: ClassOf): OwnNamespaces {
     once: (key, effect) => effects.run(key, effect),
     ...valued,
     metadata: new EngineMetadata(kernel),
-    streams: new EngineStreams(kernel),
+    streams: new EngineStreams(kernel, effects),
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
     queue: (name) => new EngineQueue((call) => kernel.call(() => call(kernel)), name),
     queues: () => kernel.read(() => QUEUES.use(({ listQueues }) => listQueues(kernel))),

@@ -40,6 +40,11 @@ export class SequenceRanges {
     return this.#ranges.length - this.#head
   }
 
+  /** All of them: the first and the last of each row. */
+  get all(): readonly (readonly [first: number, last: number])[] {
+    return this.#ranges.slice(this.#head).map(({ first, next }) => [first, next - 1])
+  }
+
   /** Adds one that is higher than all that were added before. */
   add(sequence: number): void {
     const last = this.#ranges.at(-1)

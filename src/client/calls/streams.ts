@@ -64,9 +64,9 @@ export class StreamsCalls implements ClientStreams {
     options: ReadStreamOptions = {},
   ): AsyncIterable<Chunk> {
     const id = runId(run)
-    const { startIndex, signal } = streamReading(key, options)
+    const { startIndex, signal, isLast } = streamReading(key, options)
     const start = startIndex === 0 ? {} : { startIndex, lastId: String(startIndex - 1) }
-    const source = { runId: id, key, ...start }
+    const source = { runId: id, key, isLast, ...start }
     const signals = [this.#transport.settings.signal, signal]
     return {
       // The writer and the reader agree on the type of the chunks.

@@ -11,6 +11,8 @@ export interface StreamBatchesOptions {
   readonly lastId?: string | undefined
   /** The number of the first chunk, if the reader of the stream chose it. */
   readonly startIndex?: number | undefined
+  /** Only what no later attempt writes again. */
+  readonly isLast?: boolean
   /** Called with the position after each batch, so that a later subscription can continue there. */
   readonly onPosition?: (lastId: string | undefined) => void
 }
@@ -32,6 +34,7 @@ function batchesOf({
   key,
   lastId,
   startIndex,
+  isLast,
   onPosition,
 }: StreamBatchesOptions): EventSource<readonly unknown[]> {
   const frames = new StreamFrames(key, lastId)
@@ -42,7 +45,10 @@ function batchesOf({
       ids: [runId, key],
       lastId: frames.lastId,
       // The reader chose this place. Where it goes on later, a connection was cut.
-      query: { startIndex: frames.lastId === lastId ? startIndex?.toString() : undefined },
+      query: {
+        startIndex: frames.lastId === lastId ? startIndex?.toString() : undefined,
+        attempts: isLast ? 'last' : undefined,
+      },
     }),
     begin: (response) => frames.begin(response),
     *read(text) {

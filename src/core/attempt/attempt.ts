@@ -17,6 +17,7 @@ import type { MetadataNamespace } from '../../api/stream.ts'
 import type { Namespaces } from '../../api/task.ts'
 import type { LogEntry } from './log-entry.ts'
 import { AnswerOrder, type GivenAnswer } from './answer-order.ts'
+import type { EffectChunks } from './effect-chunks.ts'
 import { ExecutionLimit } from './execution-limit.ts'
 import { enterCall, Place } from './places.ts'
 import type { Recall } from './recall.ts'
@@ -725,8 +726,14 @@ export function inBranch<T>(attempt: Attempt, content: number, body: () => T): T
 }
 
 /** The place where a branch begins: see {@link inBranch}. */
-export function placeOfBranch(attempt: Attempt, content: number): Place<Attempt> {
-  return new Place(attempt).branch(content)
+export function placeOfBranch(attempt: Attempt, content: number, chunks?: EffectChunks): Place<Attempt> {
+  return new Place(attempt, undefined, undefined, chunks).branch(content)
+}
+
+/** What the effect of an attempt writes that the caller runs in, if it does. */
+export function effectChunks(attempt: Attempt): EffectChunks | undefined {
+  const place = places.getStore()
+  return place?.attempt === attempt ? place.chunks : undefined
 }
 
 /** Calls `body` at a place. */

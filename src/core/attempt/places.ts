@@ -1,4 +1,5 @@
 import type { CallCounts } from '../../contract/question-keys.ts'
+import type { EffectChunks } from './effect-chunks.ts'
 
 const SETTLED = /* @__PURE__ */ Promise.resolve()
 
@@ -11,6 +12,8 @@ const SETTLED = /* @__PURE__ */ Promise.resolve()
  */
 export class Place<Attempt> {
   readonly attempt: Attempt
+  /** What the effect writes that this is part of. */
+  readonly chunks: EffectChunks | undefined
   readonly #high: number
   readonly #low: number
   /** The place of the synchronous code that entered this one, until that code has ended: see {@link enterCall}. */
@@ -20,8 +23,9 @@ export class Place<Attempt> {
   /** From the second call on. */
   #calls: Calls | undefined = undefined
 
-  constructor(attempt: Attempt, high = 0x811c9dc5, low = 0x2f0b4c47) {
+  constructor(attempt: Attempt, high = 0x811c9dc5, low = 0x2f0b4c47, chunks?: EffectChunks) {
     this.attempt = attempt
+    this.chunks = chunks
     this.#high = high
     this.#low = low
   }
@@ -60,7 +64,7 @@ export class Place<Attempt> {
   static #after<Attempt>(place: Place<Attempt>, content: number, index: number): Place<Attempt> {
     const high = mix(mix(place.#high, content), index)
     const low = mix(mix(place.#low ^ 0x5bd1e995, index), content)
-    return new Place(place.attempt, high, low)
+    return new Place(place.attempt, high, low, place.chunks)
   }
 }
 

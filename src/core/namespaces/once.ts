@@ -1,13 +1,15 @@
 import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
+import type { TokenSettle } from '../../contract/storage.ts'
 import { requireName } from '../../primitives/require.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
+import { EffectChunks } from '../attempt/effect-chunks.ts'
 import type { Place } from '../attempt/places.ts'
 import { assertOpen, fenceOf, inPlace, placeOfBranch } from '../attempt/attempt.ts'
-import { INSERT_TOKEN } from '../host/storage-calls.ts'
+import { INSERT_TOKEN, SETTLE_TOKEN } from '../host/storage-calls.ts'
 import { isStuck } from '../execution/effects.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { Values } from '../../api/values.ts'
@@ -32,7 +34,7 @@ export class OnceEffects {
         throw new TypeError(`Cannot run once "${key}": its effect must be a function`)
       const stored = this.#kernel.place(attempt, { kind: 'once', name: key, content: undefined })
       const name = `${attempt.id} ${key}`
-      const branch = placeOfBranch(attempt, branchContent(key))
+      const branch = placeOfBranch(attempt, branchContent(key), new EffectChunks())
       // The result is of the type of the effect under this key, which is the caller's to keep the same.
       return this.#joined(name, { attempt, key, stored, effect, branch }) as Promise<Result>
     })
@@ -77,24 +79,28 @@ export class OnceEffects {
     return this.#kernel.effects.track(branch, async () => {
       // The waits of the effect are not repeated once it is recorded: they have places of their own.
       const outputJson = effectText(await inPlace(branch, effect), key, this.#kernel.values)
-      return this.#keep(attempt, key, { id: stored.record.id, outputJson })
+      const answeredJson = await branch.chunks?.stored()
+      return this.#keep(attempt, key, { id: stored.record.id, outputJson, answeredJson })
     })
   }
 
   /**
    * Records an effect that has happened, even if the attempt ended or was lost meanwhile, hence without a fence, so that
-   * the next attempt need not repeat it; but not on a closed engine.
+   * the next attempt need not repeat it; but not on a closed engine. One that has written chunks is repeated: a stream must not
+   * have those of two attempts.
    */
   async #keep(
     attempt: Attempt,
     key: string,
-    effect: { readonly id: string; readonly outputJson: string | undefined },
+    effect: Pick<TokenSettle, 'id' | 'outputJson' | 'answeredJson'>,
   ): Promise<TokenRecord> {
     const { host } = this.#kernel
     if (host.isClosed) throw host.closedError()
-    const settled = await this.#kernel.outage.persist(attempt, () =>
-      host.storage.tokens.settle({ by: host.owner, now: host.now(), ...effect }),
-    )
+    if (effect.answeredJson !== undefined) assertOpen(attempt)
+    const request = (): TokenSettle => ({ by: host.owner, now: host.now(), ...effect })
+    const settled = await (effect.answeredJson === undefined
+      ? this.#kernel.outage.persist(attempt, () => host.storage.tokens.settle(request()))
+      : this.#kernel.written(attempt, SETTLE_TOKEN, { ...request(), fence: fenceOf(attempt) }))
     if (settled !== undefined && settled !== 'stale') return settled.record
     throw new WaitpointError(
       'ERR_RUN_ENDED',

@@ -4,6 +4,7 @@ import { requireName, requireOptions, requireSignal } from '../../primitives/req
 import type { Watcher } from '../changes/watchers.ts'
 import { defineStream } from './define-stream.ts'
 import type { Kernel } from '../kernel.ts'
+import type { OnceEffects } from './once.ts'
 import { Reading } from '../reading/reading.ts'
 import { runId, type RunReference } from '../../api/run.ts'
 import type {
@@ -14,9 +15,10 @@ import type {
   ReadStreamOptions,
   StreamsNamespace,
   StreamSource,
+  WriteStreamOptions,
 } from '../../api/stream.ts'
 import { type Attempt, endedReader, endError, lateAttempt, refuse } from '../attempt/attempt.ts'
-import { streamTopic } from '../streams/channel.ts'
+import { chunkOf, streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
 import { StreamReader } from '../reading/stream-reader.ts'
 import type { ChunkPage } from '../../api/stream-page.ts'
@@ -24,14 +26,16 @@ import { checkKey, type StreamReading, streamReading } from '../../api/stream.ts
 import { checkSource } from '../streams/source.ts'
 
 const PIPE_NAMES: OptionNames<PipeStreamOptions> = { signal: true, target: true }
-const APPEND_NAMES: OptionNames<AppendStreamOptions> = { target: true }
+const APPEND_NAMES: OptionNames<AppendStreamOptions> = { target: true, once: true }
 
 /** Streams of one engine. */
 export class EngineStreams implements StreamsNamespace {
   readonly #kernel: Kernel
+  readonly #effects: OnceEffects
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, effects: OnceEffects) {
     this.#kernel = kernel
+    this.#effects = effects
   }
 
   define<Chunk>(options: { readonly id: string }): DefinedStream<Chunk> {
@@ -83,10 +87,26 @@ export class EngineStreams implements StreamsNamespace {
       const attempt = this.#kernel.requireRunning('streams.append')
       if (options !== undefined) requireOptions(options, 'the options of streams.append', APPEND_NAMES)
       to = otherRun(attempt, options)
+      const once = options?.once
+      if (once !== undefined) return this.#appendOnce(attempt, { key, to, once }, chunk)
       return this.#kernel.streams.append(attempt, { key, to }, chunk)
     })
     // The event tells that another run has ended, too.
     return to === undefined ? appended : mayBeLeft(appended)
+  }
+
+  #appendOnce(attempt: Attempt, { key, to, once }: OnceAppend, chunk: unknown): Promise<void> {
+    checkKey(key)
+    requireName(once, 'once')
+    if (to !== undefined)
+      throw new RangeError(
+        `Cannot append once to stream "${key}" of run "${to}": use \`once\` with streams of the own run`,
+      )
+    const { value } = chunkOf(chunk, key)
+    const record = `streams.append ${JSON.stringify(key)} ${once}`
+    return this.#effects.run(record, () =>
+      this.#kernel.streams.appendOnce(attempt, { key, once: `once ${once}` }, value),
+    )
   }
 
   read<Chunk = unknown>(
@@ -101,8 +121,14 @@ export class EngineStreams implements StreamsNamespace {
   }
 }
 
+/** A chunk is appended under a name, for which no other is. */
+interface OnceAppend extends Required<Pick<AppendStreamOptions, 'once'>> {
+  readonly key: string
+  readonly to: string | undefined
+}
+
 /** The other run that a target names; none for the run itself. */
-function otherRun({ record }: Attempt, { target = 'self' }: AppendStreamOptions = {}): string | undefined {
+function otherRun({ record }: Attempt, { target = 'self' }: WriteStreamOptions = {}): string | undefined {
   const { id, parentId = id, rootId } = record
   requireName(target, 'target')
   const named = new Map([
@@ -117,9 +143,9 @@ function otherRun({ record }: Attempt, { target = 'self' }: AppendStreamOptions 
 function readStream(
   kernel: Kernel,
   id: string,
-  { key, startIndex, signal }: StreamReading,
+  { key, startIndex, signal, isLast }: StreamReading,
 ): Reading<unknown> {
-  const reader = new StreamReader(kernel, { runId: id, key, from: startIndex })
+  const reader = new StreamReader(kernel, { runId: id, key, from: startIndex, isLast })
   return new Reading({
     watch: () => kernel.watchers.watch(id, streamTopic(id, key)),
     read: (watcher) => readSegment(kernel, { id, reader, signal }, watcher),

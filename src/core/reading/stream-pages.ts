@@ -7,8 +7,9 @@ import { isFinal } from '../../contract/run-states.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type StreamPlace, StreamReader } from './stream-reader.ts'
 import type { ChunkPage } from '../../api/stream-page.ts'
+import { LAST_ATTEMPT } from '../namespaces/late-calls.ts'
 
-const NOTHING_YET: ChunkPage = { attempt: 1, first: 0, chunks: [], hasNext: false }
+const NOTHING_YET: ChunkPage = { attempt: 1, first: 0, chunks: [], hasNext: false, start: 0, isLost: false }
 
 /** One stream, by the run that writes it, and the cursor of its reader. */
 export interface PagedStream {
@@ -41,15 +42,22 @@ export async function* pagesOf(
   watcher: Watcher,
 ): AsyncGenerator<ChunkPage> {
   const removeAbort = onAbort(signal, () => watcher.wake(id))
+  const last = reader.isLast
+    ? await LAST_ATTEMPT.use(({ LastAttempt }) => new LastAttempt(kernel, id, reader))
+    : undefined
   let isEndTold = false
   try {
     for (;;) {
       signal?.throwIfAborted()
       // Asked before the stream, so that a run that has ended has nothing more to come.
-      const isOver = isFinal((await readRun(kernel, id)).status)
+      const run = await readRun(kernel, id)
+      const isOver = isFinal(run.status)
       const page = (await reader.take(isOver)) ?? NOTHING_YET
-      const { chunks, end, hasNext } = page
-      if (chunks.length > 0 || (end !== undefined && !isEndTold)) yield page
+      const { chunks, hasNext } = page
+      const pages = last === undefined ? [page] : await last.shown(page, run)
+      for (const shown of pages)
+        if (shown.chunks.length > 0 || (shown.end !== undefined && !isEndTold)) yield shown
+      const end = pages.at(-1)?.end
       if (end !== undefined && end.reason !== 'interrupted') return
       // An interrupted segment is the last one until the next attempt writes.
       isEndTold = end !== undefined && !hasNext

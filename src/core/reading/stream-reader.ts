@@ -1,5 +1,6 @@
 import type { ChunkRecord, SegmentEnd, StreamRecord } from '../../contract/records.ts'
 import type { ChunksRead } from '../../contract/storage.ts'
+import { badness } from '../../contract/segment-ends.ts'
 import { StreamLaggedError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import { type ChunkPage, segmentFailure } from '../../api/stream-page.ts'
@@ -20,24 +21,28 @@ export interface StreamPlace {
    * the chunks of the next one.
    */
   readonly isResumed?: boolean
+  /** Only what no later attempt writes again. */
+  readonly isLast?: boolean
 }
 
 /** A cursor on one stream: a position, and the segment it stands in. */
 export class StreamReader {
   readonly key: string
+  readonly isLast: boolean
+  readonly isResumed: boolean
   readonly #kernel: Kernel
   readonly #runId: string
-  readonly #isResumed: boolean
   readonly #first: number
   #position: number
   #segment: number | undefined
   #limit = FIRST_CHUNKS
 
-  constructor(kernel: Kernel, { runId, key, from = 0, isResumed = false }: StreamPlace) {
+  constructor(kernel: Kernel, { runId, key, from = 0, isResumed = false, isLast = false }: StreamPlace) {
     this.#kernel = kernel
     this.#runId = runId
     this.key = key
-    this.#isResumed = isResumed
+    this.isResumed = isResumed
+    this.isLast = isLast
     this.#first = from
     this.#position = from
   }
@@ -69,15 +74,26 @@ export class StreamReader {
 
   #page({ stream, chunks: read }: ChunksRead, isOver: boolean): ChunkPage {
     const { segments } = stream
-    const index = (this.#segment ??= segmentAt(stream, this.#position))
+    // What it has read before it was cut off may be lost.
+    const last = this.isLast && this.isResumed ? this.#position - 1 : this.#position
+    const index = (this.#segment ??= segmentAt(stream, last))
     const segment = segments[index]
-    const last = segments[index + 1]?.first ?? stream.next
+    const next = segments[index + 1]?.first ?? stream.next
     const first = this.#position
-    const chunks = read.length > last - first ? read.slice(0, last - first) : read
+    const chunks = read.length > next - first ? read.slice(0, next - first) : read
     this.#position += chunks.length
-    const hasNext = this.#position >= last && segments.length > index + 1
-    const page = { attempt: segment?.attempt ?? 1, first, chunks, hasNext }
-    if (segment?.end === undefined || this.#position < last) return page
+    const isFollowed = segments.length > index + 1
+    const hasNext = this.#position >= next && isFollowed
+    const isLost = isFollowed || (!isOver && segment?.end !== undefined && badness(segment.end) === 2)
+    const page = {
+      attempt: segment?.attempt ?? 1,
+      first,
+      chunks,
+      hasNext,
+      start: segment?.first ?? 0,
+      isLost,
+    }
+    if (segment?.end === undefined || this.#position < next) return page
     if (hasNext) this.#segment = index + 1
     return this.#isKnown(segment.end, isOver) ? page : { ...page, end: segment.end }
   }
@@ -85,7 +101,7 @@ export class StreamReader {
   /** Began where a lost attempt broke off, for the chunks of the next one; without any chunk, as long as one may come. */
   #isKnown({ reason }: SegmentEnd, isOver: boolean): boolean {
     const isAtBreak = reason === 'interrupted' && this.#position === this.#first
-    return isAtBreak && !this.#isResumed && (this.#first > 0 || !isOver)
+    return isAtBreak && !this.isResumed && (this.#first > 0 || !isOver)
   }
 }
 

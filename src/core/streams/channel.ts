@@ -61,11 +61,16 @@ export interface ChannelListener {
   refused(error: Error): void
 }
 
+/** How far the writer of a chunk has got with it. Without a number: to the place of the chunk. */
+export interface ChunkProgress extends Omit<WriterProgress, 'last'> {
+  readonly last?: number
+}
+
 /** Chunks and an end that are one call. */
 interface Batch {
   readonly chunks: readonly ChunkRecord[]
   readonly end: SegmentEnd | undefined
-  readonly written: readonly WriterProgress[] | undefined
+  readonly written: ReadonlyMap<string, number> | undefined
 }
 
 /**
@@ -92,7 +97,10 @@ export class StreamChannel {
   /** The next chunk when a reader was last up to date. */
   #readAt = 0
   #pending: ChunkRecord[] = []
-  /** How far writers outside of the run have got with what is pending; see {@link ChunkAppend.written}. */
+  /**
+   * How far writers outside of the run have got with what is pending; see {@link ChunkAppend.written}. The writer of a chunk that is
+   * appended once gets the place of the chunk: here `-1`, less its index among the pending ones.
+   */
   #written: Map<string, number> | undefined
   #next: number
   #tail: number
@@ -181,19 +189,21 @@ export class StreamChannel {
 
   /**
    * Adds a chunk; a segment that has ended goes on. Answers a promise when the caller should wait before it adds more.
-   * `progress` is stored with the chunk.
+   * `progress` is stored with the chunk; without a number it is the place of the chunk.
    *
    * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of what is not JSON.
    */
-  append(value: unknown, progress?: WriterProgress): void | Promise<void> {
-    const bytes = isBytes(value) ? -1 : measureJson(value)
-    if (bytes < 0) throw refusal(value, this.key)
+  append(value: unknown, progress?: ChunkProgress): void | Promise<void> {
+    const chunk = chunkOf(value, this.key)
     if (this.#refusal !== undefined) throw this.#refusal
-    if (progress !== undefined) (this.#written ??= new Map()).set(progress.writer, progress.last)
+    if (progress !== undefined) {
+      const { writer, last = -1 - this.#pending.length } = progress
+      ;(this.#written ??= new Map<string, number>()).set(writer, last)
+    }
     this.#end = undefined
-    this.#sizes.add(bytes)
+    this.#sizes.add(chunk.bytes)
     this.#tail += 1
-    this.#pending.push(JsonText.ofValue(value, bytes))
+    this.#pending.push(chunk)
     if (!this.#isFlushing) this.#beginFlush()
     if (this.#pending.length >= MOST_PENDING) return this.flushed()
   }
@@ -284,7 +294,7 @@ export class StreamChannel {
     const batch = {
       chunks: this.#pending,
       end: this.#isEndPending ? this.#end : undefined,
-      written: this.#written && progressOf(this.#written),
+      written: this.#written,
     }
     this.#pending = []
     this.#written = undefined
@@ -295,7 +305,8 @@ export class StreamChannel {
   #append(batch: Batch): void | Promise<void> {
     const { host, outage } = this.#kernel
     const { attempt, key, history } = this.#options
-    const { chunks, end, written } = batch
+    const { chunks, end } = batch
+    const written = batch.written && progressOf(batch.written, this.#next)
     // Field by field: with spreads a million chunks grow the process by up to 80 MB instead of 13.
     const append = {
       runId: attempt.id,
@@ -408,8 +419,8 @@ export class StreamChannel {
 
 const READY = /* @__PURE__ */ Promise.resolve()
 
-function progressOf(written: ReadonlyMap<string, number>): readonly WriterProgress[] {
-  return Array.from(written, ([writer, last]) => ({ writer, last }))
+function progressOf(written: ReadonlyMap<string, number>, first: number): readonly WriterProgress[] {
+  return Array.from(written, ([writer, last]) => ({ writer, last: last < 0 ? first - 1 - last : last }))
 }
 
 /** The error for chunks that a run does not take. */
@@ -418,6 +429,17 @@ function refusedBy(runId: string, key: string, record: RunRecord | undefined): W
   const state = isFinal(record.status) ? 'ended' : 'not begun'
   const message = `Cannot write to stream "${key}" of run "${runId}": it has ${state}, and is ${record.status}`
   return new WaitpointError('ERR_CANNOT_WRITE_STREAM', message)
+}
+
+/**
+ * A value as a chunk: what is done to it from now on does not count.
+ *
+ * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of what is not JSON.
+ */
+export function chunkOf(value: unknown, key: string): ChunkRecord {
+  const bytes = isBytes(value) ? -1 : measureJson(value)
+  if (bytes < 0) throw refusal(value, key)
+  return JsonText.ofValue(value, bytes)
 }
 
 /** A Buffer would pass: it has a `toJSON`, from which bytes cannot be made again without knowing. */

@@ -43,6 +43,8 @@ export interface PipeOptions {
   readonly unread?: UnreadChunks | undefined
   /** Chunks of the channel, from wherever they are. */
   readonly read: (from: number, limit: number) => Awaitable<Chunks | undefined>
+  /** What the effect has written that the source is of. */
+  readonly written: SequenceRanges | undefined
   /** Tells of changes of the channel. */
   readonly watch: () => Watcher
   /** Tells the clock that the source is asked for a chunk. */
@@ -108,6 +110,11 @@ export class StreamPipe {
   /** Throws the error of the source, or the reason why it was stopped; not before it has ended. */
   assertDone(): void {
     if (this.#end !== undefined && this.#end.kind !== 'done') throw this.#end.error
+  }
+
+  /** Throws the reason why it was stopped, unless the task did that. */
+  assertUncut(): void {
+    if (this.#end?.kind === 'stopped' && !this.#end.isIntended) throw this.#end.error
   }
 
   /** The task may read as long as it has `stream`. */
@@ -253,11 +260,12 @@ export class StreamPipe {
   }
 
   #append(value: unknown): void | Promise<void> {
-    const { channel, source } = this.#options
+    const { channel, source, written } = this.#options
     const sequence = channel.tail
     try {
       const stored = channel.append(value)
       this.#own.add(sequence)
+      written?.add(sequence)
       if (this.#unread !== undefined) this.#keep(this.#unread)
       else if (this.#own.rows > MOST_ROWS) this.#missed += this.#own.dropBefore(this.#own.endOfRow)
       return stored

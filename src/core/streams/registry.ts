@@ -1,25 +1,21 @@
 import type { Hold, ReleaseHold } from '../../contract/clock.ts'
 import type { StreamRecord, SegmentEnd } from '../../contract/records.ts'
 import { worseEnd } from '../../contract/segment-ends.ts'
-import type {
-  Awaitable,
-  ChunkRead,
-  ChunksRead,
-  StreamHistory,
-  WriterProgress,
-} from '../../contract/storage.ts'
+import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
+import type { SequenceRanges } from '../../primitives/sequence-ranges.ts'
 import { requireSignal } from '../../primitives/require.ts'
 import type { EventQueue } from '../changes/events.ts'
 import type { Publisher } from '../changes/publisher.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import { StreamInterruptedError, WaitpointError } from '../../api/errors.ts'
 import type { Attempt, AttemptStreams } from '../attempt/attempt.ts'
-import { assertOpen, staleAttempt } from '../attempt/attempt.ts'
+import { assertOpen, effectChunks, staleAttempt } from '../attempt/attempt.ts'
+import type { EffectChunks } from '../attempt/effect-chunks.ts'
 import { afterTurn, type Breath } from '../host/breath.ts'
 import { OPEN_STREAM, READ_CHUNKS } from '../host/storage-calls.ts'
-import { type ChannelParts, StreamChannel, streamsTopic, streamTopic } from './channel.ts'
+import { type ChannelParts, type ChunkProgress, StreamChannel, streamsTopic, streamTopic } from './channel.ts'
 import { type PipeOptions, StreamPipe } from './pipe.ts'
 import { checkKey } from '../../api/stream.ts'
 import type { SourceReader } from './source.ts'
@@ -41,6 +37,8 @@ interface Parts extends ChannelParts {
 export interface Piped {
   readonly chunks: AsyncIterable<never>
   readonly pipe: StreamPipe
+  /** Resolves when the source has ended, and all that it wrote is stored. */
+  readonly ended: Promise<void>
 }
 
 /** A source that is read into a stream, until the signal stops it. */
@@ -48,6 +46,8 @@ interface PipedSource {
   readonly source: SourceReader
   readonly signal: AbortSignal | undefined
   readonly to: string | undefined
+  /** Of the effect that the source is part of. */
+  readonly effect: EffectChunks | undefined
 }
 
 /** A source, and the other run to a stream of which it is read. */
@@ -61,6 +61,8 @@ export interface PipeRequest {
 export interface WrittenStream {
   readonly key: string
   readonly to?: string | undefined
+  /** The writer of a chunk that is appended once. */
+  readonly once?: string | undefined
 }
 
 /** Whether the run that is read has ended, and the attempt that reads, if one does. */
@@ -92,10 +94,12 @@ export class RunStreams {
     checkKey(key)
     requireSignal(signal, 'signal')
     const reader = readSource(source)
+    const effect = effectChunks(attempt)
     try {
       const piped = chain(this.#open(attempt, key, to), (stream) =>
-        this.#start(attempt, stream, { source: reader, signal, to }),
+        this.#start(attempt, stream, { source: reader, signal, to, effect }),
       )
+      effect?.add(uncut(piped))
       if (isPromise(piped)) piped.catch(() => reader.stop())
       return piped
     } catch (error) {
@@ -104,7 +108,7 @@ export class RunStreams {
     }
   }
 
-  #start(attempt: Attempt, stream: AttemptStream, { source, signal, to }: PipedSource): Piped {
+  #start(attempt: Attempt, stream: AttemptStream, { source, signal, to, effect }: PipedSource): Piped {
     assertOpen(attempt)
     const { channel } = stream
     const { watchers, events, host } = this.kernel
@@ -122,10 +126,11 @@ export class RunStreams {
     const isKept = to !== undefined || host.storage.boundedHistory === true
     const unread = isKept ? new UnreadChunks(this.history) : undefined
     const rested = (): void => attempt.rested()
-    const pipe = new StreamPipe({ channel, source, signal, unread, watch, read, hold, turn, rested })
+    const written = to === undefined ? stream.writtenBy(effect) : undefined
+    const pipe = new StreamPipe({ channel, source, signal, unread, written, watch, read, hold, turn, rested })
     stream.add(pipe)
     // A failure is the readers' and the event's, never the run's.
-    pipe.ended
+    const ended = pipe.ended
       .then(() => {
         attempt.rested()
         if (pipe.failure !== undefined) events.error(pipe.failure.error, attempt.id)
@@ -133,7 +138,7 @@ export class RunStreams {
       })
       .catch((error: unknown) => events.error(error, attempt.id))
     // The chunks are of the type of the source.
-    return { pipe, chunks: { [Symbol.asyncIterator]: () => pipe.chunks() as AsyncGenerator<never> } }
+    return { pipe, ended, chunks: { [Symbol.asyncIterator]: () => pipe.chunks() as AsyncGenerator<never> } }
   }
 
   /** Lets the rest of the process have a turn of the event loop. */
@@ -151,24 +156,52 @@ export class RunStreams {
   }
 
   /** Adds one chunk, to a stream of the run or of another one; the stream ends with the attempt. */
-  append(attempt: Attempt, { key, to }: WrittenStream, chunk: unknown): Awaitable<void> {
-    const stored = this.write({ attempt, key, to }, [chunk])
+  append(attempt: Attempt, { key, to, once }: WrittenStream, chunk: unknown): Awaitable<void> {
+    const stored = this.write(
+      { attempt, key, to },
+      [chunk],
+      once === undefined ? undefined : { writer: once },
+    )
     const turn = this.kernel.breath.turnOfChunk(attempt)
     return turn === undefined ? stored : afterTurn(turn, () => stored)
+  }
+
+  /** Adds a chunk that no earlier attempt has added. For an effect, which is recorded when it is stored. */
+  async appendOnce(
+    attempt: Attempt,
+    { key, once }: Required<Omit<WrittenStream, 'to'>>,
+    chunk: unknown,
+  ): Promise<void> {
+    const request = { runId: attempt.id, key, from: 0, limit: 0, writer: once }
+    const stored =
+      attempt.record.attempt > 1 &&
+      (await this.kernel.outage.ask({ attempt, call: READ_CHUNKS, request }, (read) => read?.written))
+    if (typeof stored === 'number') effectChunks(attempt)?.of(key).add(stored)
+    else await this.append(attempt, { key, once }, chunk)
   }
 
   /** Adds chunks, in one call of the storage. A writer outside of the run says how far it has got with them. */
   write(
     { attempt, key, to }: WrittenStream & { readonly attempt: Attempt },
     chunks: readonly unknown[],
-    progress?: WriterProgress,
+    progress?: ChunkProgress,
   ): Awaitable<void> {
     checkKey(key)
-    return chain(this.#open(attempt, key, to), ({ channel }) => {
+    const effect = effectChunks(attempt)
+    const stored = chain(this.#open(attempt, key, to), (stream) => {
       assertOpen(attempt)
-      for (const chunk of chunks) void channel.append(chunk, progress)
+      const { channel } = stream
+      const written = to === undefined ? stream.writtenBy(effect) : undefined
+      for (const chunk of chunks) {
+        const { tail } = channel
+        void channel.append(chunk, progress)
+        written?.add(tail)
+      }
       return channel.flushed().then(() => assertStored(attempt, channel))
     })
+    // A chunk that is refused is for its caller to handle.
+    effect?.add(Promise.resolve(stored).catch(() => undefined))
+    return stored
   }
 
   /**
@@ -354,6 +387,13 @@ class OpenStreams implements AttemptStreams {
   }
 }
 
+/** Resolves when a source has ended; rejects if it was cut off. One that was not begun is for its caller to handle. */
+async function uncut(piped: Awaitable<Piped>): Promise<void> {
+  const begun = await Promise.resolve(piped).catch(() => undefined)
+  await begun?.ended
+  begun?.pipe.assertUncut()
+}
+
 /** Why the task cannot read on in a stream whose source is stopped. */
 function stopError(attempt: Attempt, { channel }: AttemptStream): unknown {
   try {
@@ -382,6 +422,8 @@ function assertStored(attempt: Attempt, channel: StreamChannel): void {
 export class AttemptStream {
   readonly channel: StreamChannel
   readonly #pipes = new Set<StreamPipe>()
+  /** What effects have written. */
+  readonly #written = new Set<SequenceRanges>()
   /** The worst end of the sources that have ended. */
   #end: SegmentEnd = { reason: 'done' }
 
@@ -391,12 +433,20 @@ export class AttemptStream {
     channel.listen({
       moved: (from, by) => {
         for (const pipe of this.#pipes) pipe.moved(from, by)
+        for (const written of this.#written) written.shift(from, by)
       },
       refused: (error) => {
         if (this.#pipes.size === 0) refused?.(error)
         for (const pipe of this.#pipes) pipe.refuse(error)
       },
     })
+  }
+
+  /** What an effect has written to this stream. */
+  writtenBy(effect: EffectChunks | undefined): SequenceRanges | undefined {
+    const written = effect?.of(this.channel.key)
+    if (written !== undefined) this.#written.add(written)
+    return written
   }
 
   /** The sources that are still being read. */

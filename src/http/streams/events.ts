@@ -1,4 +1,4 @@
-import { StreamLaggedError } from '../../api/errors.ts'
+import { StreamInterruptedError, StreamLaggedError } from '../../api/errors.ts'
 import { type ChunkPage, segmentFailure } from '../../api/stream-page.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf } from '../events/sse-frame.ts'
@@ -34,8 +34,10 @@ export async function* streamEvents({
       if (failure !== undefined && !takesAllForChunks) yield errorFrame(failure)
     }
   } catch (error) {
-    if (!(error instanceof StreamLaggedError)) throw error
-    // A client that resumes with this id receives the chunks that are still kept.
-    yield errorFrame(error, error.next - 1)
+    // A client that resumes with this id receives everything from the start: what was sent is written again.
+    if (error instanceof StreamInterruptedError) yield errorFrame(error, -1)
+    // Or the chunks that are still kept.
+    else if (error instanceof StreamLaggedError) yield errorFrame(error, error.next - 1)
+    else throw error
   }
 }

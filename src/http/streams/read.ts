@@ -34,7 +34,8 @@ export async function readStream(
   const isLatest = lastId === undefined && c.req.header(STREAM_START) === 'latest'
   const from = isLatest ? await tailOf(context, { id, key }) : lastId === undefined ? start : lastId + 1
   // A reader that begins at `startIndex` has not been cut off there.
-  const pages = inside.streams.pages({ runId: id, key, from, isResumed: from !== start })
+  const isLast = readAttempts(c.req.query('attempts'))
+  const pages = inside.streams.pages({ runId: id, key, from, isResumed: from !== start, isLast })
   const takesAllForChunks = c.req.header(CLIENT_VERSION) !== undefined
   const texts = streamEvents({ key, pages, takesAllForChunks })
   return eventResponse(c, context, {
@@ -66,6 +67,12 @@ function readLastId(text: string | undefined): number | undefined {
     400,
     `Cannot read on after ${JSON.stringify(text.slice(0, 100))}: Last-Event-ID must be a whole number`,
   )
+}
+
+/** Whether chunks that a later attempt writes again are left out. */
+function readAttempts(text: string = 'all'): boolean {
+  if (text === 'all' || text === 'last') return text === 'last'
+  throw new Refusal(400, `Cannot use attempts ${JSON.stringify(text.slice(0, 100))}: it must be all or last`)
 }
 
 /** The sequence to begin at. */

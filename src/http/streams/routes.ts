@@ -42,6 +42,13 @@ const READING: readonly Parameter[] = [
     schema: { type: 'integer', minimum: 0, default: 0 },
   },
   {
+    name: 'attempts',
+    in: 'query',
+    description:
+      '`last`: without chunks that a later attempt writes again. If such were sent, an event `error` with the id -1 is the last one: read again from the start.',
+    schema: { enum: ['all', 'last'], default: 'all' },
+  },
+  {
     name: 'last-event-id',
     in: 'header',
     description: 'The number of the last chunk that was read; reading goes on after it.',
