@@ -62,24 +62,24 @@ export function beginWait<Result, Output>(
 }
 
 /**
- * Makes a token, or finds the one that was made by its key. With a deadline that is past only a token that was there before will do:
- * `past` says so otherwise.
+ * Makes a token, or finds the one that was made by its key. With a deadline that is past, or what cannot be asked, only a token that was
+ * there before will do: `refused` says so otherwise.
  *
  * A key of the user's tells nothing of the answers that came before, nor of which run has asked what.
  */
 export function askToken(
   kernel: Kernel,
   token: NewToken,
-  past: RangeError | undefined,
+  refused: unknown,
 ): Awaitable<Inserted<TokenRecord>> {
   const { asks, key, scope } = token
   const told = key?.expiresAt === undefined ? undefined : kernel.tell(scope, asks, key.value)
-  if (!isPromise(told)) return insert(kernel, token, past)
-  return Promise.all([mayBeLeft(told), insert(kernel, token, past)]).then(([, inserted]) => inserted)
+  if (!isPromise(told)) return insert(kernel, token, refused)
+  return Promise.all([mayBeLeft(told), insert(kernel, token, refused)]).then(([, inserted]) => inserted)
 }
 
-function insert(kernel: Kernel, token: NewToken, past?: RangeError): Awaitable<Inserted<TokenRecord>> {
-  if (past !== undefined) return found(kernel, token, past)
+function insert(kernel: Kernel, token: NewToken, refused?: unknown): Awaitable<Inserted<TokenRecord>> {
+  if (refused !== undefined) return found(kernel, token, refused)
   const { host } = kernel
   const { kind, timeoutAt, tags, key, scope, now, questionJson } = token
   const slot = scope?.whenExecuting()
@@ -131,9 +131,9 @@ async function insertAfter(
   return insert(kernel, { ...token, timeoutAt, now })
 }
 
-function found(kernel: Kernel, token: NewToken, past: RangeError): Awaitable<Inserted<TokenRecord>> {
+function found(kernel: Kernel, token: NewToken, refused: unknown): Awaitable<Inserted<TokenRecord>> {
   return chain(holder(kernel, token), (record) => {
-    if (record === undefined) throw past
+    if (record === undefined) throw refused
     return { record, isCached: true }
   })
 }

@@ -144,8 +144,18 @@ export class EngineWait implements EngineWaitNamespace {
 
   /** Makes a question: a token that knows what it asks. */
   async #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Promise<LinkedToken> {
-    const questionJson = await QUESTIONS.use((questions) => questions.questionJson(options, this.#values))
-    const inserted = askToken(this.#kernel, { ...token, questionJson }, past)
+    const isPlaced = token.key !== undefined && !isKeyed
+    let questionJson: string | undefined
+    let refused: unknown
+    try {
+      questionJson = await QUESTIONS.use((questions) => questions.questionJson(options, this.#values))
+    } catch (error) {
+      // A run that is executed again has asked it before, by code or a version that took it: its token is there.
+      if (!isPlaced) throw error
+      refused = error
+    }
+    const asked = questionJson === undefined ? token : { ...token, questionJson }
+    const inserted = askToken(this.#kernel, asked, past ?? refused)
     const created = await this.#createdLater(token.scope, Promise.resolve(inserted), isKeyed)
     // A token that a key has found keeps the schema it was made with.
     const isKept = created.isCached && this.#schemas.of(created) !== undefined

@@ -39,6 +39,31 @@ describe('a question', () => {
     expect((await engine.wait.listTokens()).data.map((token) => token.question)).toEqual([question])
   })
 
+  it('that cannot be asked is found by a run that has asked it before, and refused otherwise', async () => {
+    const storage = memoryStorage()
+    let pattern = '^a+$'
+    const asks = task({
+      id: 'asks',
+      run: async (id: string) => {
+        const schema = { type: 'string', pattern }
+        return wait.forToken(await wait.createToken({ name: id, schema, timeout: '2d' })).unwrap()
+      },
+    })
+    const before = createEngine({ tasks: [asks], storage })
+    const { id } = await before.trigger(asks, 'refund')
+    const [token] = await waitingTokens(before)
+    await before.close()
+    // As code that was changed, or a version that takes less.
+    pattern = '^(a+)+$'
+    await using engine = createEngine({ tasks: [asks], storage })
+    await engine.wait.completeToken(token, 'aa')
+    const outputs: unknown[] = []
+    for await (const { output } of engine.runs.subscribeToRun(id)) outputs.push(output)
+    expect(outputs.at(-1)).toBe('aa')
+    const another = await engine.trigger(asks, 'another')
+    await expect(another.result()).rejects.toThrow('can run away')
+  })
+
   it('is none without any of its options', async () => {
     const { engine, id } = await asking({ tags: 'plain' })
     await using _ = engine
