@@ -152,12 +152,14 @@ async function answer(context: RouteContext, request: Request, asked: Asked): Pr
   const by: Answerer = person === undefined ? BY_LINK : { ...person, via: 'link' }
   const { options } = pages
   const outcome = await answerByForm(engine, { token, by, fields: typed, options })
-  if (outcome.kind === 'more') return pages.show({ ...asked, typed })
-  if (outcome.kind === 'errors') return pages.show({ ...asked, typed, errors: outcome.errors, status: 422 })
+  // A form may take long to arrive: what is wrong and late is late.
   const now = { token: await stored.wait.retrieveToken(token), person }
-  return outcome.kind === 'no approver'
-    ? pages.show({ ...now, status: 403 })
-    : pages.show({ ...now, reader: outcome.kind === 'won' ? 'won' : 'lost' })
+  if (outcome.kind === 'won') return pages.show({ ...now, reader: 'won' })
+  if (now.token.status !== 'WAITING') return pages.show({ ...now, reader: 'lost' })
+  if (outcome.kind === 'more') return pages.show({ ...now, typed })
+  return outcome.kind === 'errors'
+    ? pages.show({ ...now, typed, errors: outcome.errors, status: 422 })
+    : pages.show({ ...now, status: 403 })
 }
 
 /** What a form has sent: nothing, for what is no form. */

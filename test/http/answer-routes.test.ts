@@ -147,6 +147,25 @@ describe('the link of a token', () => {
       expect((await engine.wait.retrieveToken(token)).status).toBe('TIMED_OUT')
     }))
 
+  it('is too late with what does not fit, too, if the wait ended while its form was arriving', () =>
+    onBench(async ({ engine, handler }) => {
+      for (const fields of [note('far too long'), note('fine'), { more: '0' }]) {
+        const token = await engine.wait.createToken(QUESTION)
+        const text = new URLSearchParams({ form: '1', ...fields }).toString()
+        const { writable, readable } = new TransformStream<Uint8Array, Uint8Array>()
+        const sent: RequestInit = { method: 'POST', headers: FORM, body: readable, duplex: 'half' }
+        const answered = page(handler(new Request(token.link, sent)))
+        const writer = writable.getWriter()
+        await writer.write(new TextEncoder().encode(text.slice(0, 4)))
+        await engine.wait.withdrawToken(token)
+        await writer.write(new TextEncoder().encode(text.slice(4)))
+        await writer.close()
+        const [status, shown] = await answered
+        expect([status, shown]).toEqual([200, expect.stringContaining('withdrawn') as string])
+        expect(shown).not.toContain('<form')
+      }
+    }))
+
   it('lets only approvers answer', () =>
     onBench(async ({ engine, handler }) => {
       const token = await engine.wait.createToken({ ...QUESTION, approvers: ['role:lead'] })
