@@ -115,7 +115,8 @@ export class TemplateStorage implements Storage {
     },
     marks: async (scopes) => scopes.map((scope) => this.#db.marks.get(scope)?.mark),
     // Under the lock of the key, which inserts of the key take too.
-    freeKey: async ({ key, now }) => {
+    freeKey: async ({ key, fence, by, now }) => {
+      if (this.#isStale(fence, by)) return 'stale'
       const run = this.#db.runs.where((row) => isSameKey(key, row.key)).at(-1)
       if (run?.key === undefined) return undefined
       const isFreed = now < (run.key.expiresAt ?? Infinity)

@@ -661,9 +661,10 @@ export interface RunStoreExtras {
    * of the key holds it. Once this is answered, no insert answers the holder for this key, also one with an earlier `now`. Without a run
    * of the key: `undefined`.
    *
-   * It is not asked for keys of a run's own scope. Absent: an engine can free none. Laws: `runs.freeKey/…`.
+   * It is not asked for keys of a run's own scope. A fence that does not hold answers `stale`, whether there is a run or not. Absent: an
+   * engine can free none. Laws: `runs.freeKey/…`.
    */
-  freeKey?(request: KeyFree): Awaitable<KeyFreed | undefined>
+  freeKey?(request: KeyFree): Awaitable<KeyFreed | 'stale' | undefined>
 }
 
 /** The optional part of a {@link ChunkStore}. */
@@ -697,6 +698,9 @@ export interface ChunkAdd extends Pick<ChunkAppend, 'key' | 'chunks' | 'end' | '
 
 export interface KeyFree {
   readonly key: Pick<KeyRecord, 'scope' | 'value'>
+  /** The attempt that frees it. */
+  readonly fence?: AttemptFence | undefined
+  readonly by: string
   readonly now: number
 }
 
@@ -751,8 +755,11 @@ export interface QueueStore {
   get(name: string, concurrencyKey?: string): Awaitable<QueueState>
   /** All queues of which something is set, by name. */
   list(): Awaitable<readonly QueueSettings[]>
-  /** Sets what is given, and leaves the rest; answers what is set then. Hinted to all other engines as `queue`. */
-  set(change: QueueChange): Awaitable<QueueSettings>
+  /**
+   * Sets what is given, and leaves the rest; answers what is set then. Hinted to all other engines as `queue`. A fence that does not hold
+   * answers `stale`, and nothing changes.
+   */
+  set(change: QueueChange): Awaitable<QueueSettings | 'stale'>
 }
 
 export interface QueueSettings {
@@ -817,6 +824,8 @@ export interface QueueChange {
   readonly limit?: number | null | undefined
   /** `null`: none is set any more. What has started still counts if there is a rate again. Asked only of a storage with `rates`. */
   readonly rate?: QueueRate | null | undefined
+  /** The attempt that changes it. */
+  readonly fence?: AttemptFence | undefined
   readonly now: number
   readonly by: string
 }
@@ -829,9 +838,10 @@ export interface ScheduleStore {
   list(known?: string): Awaitable<ScheduleList | undefined>
   /**
    * Puts a text in the place of the one that is expected. Answers whether it did: if another text is there, nothing changes.
-   * A change is hinted to all other engines as `any`. With a text that is taken away goes the mark of the scope `schedule/<id>`.
+   * A change is hinted to all other engines as `any`. With a text that is taken away goes the mark of the scope `schedule/<id>`. A fence that
+   * does not hold answers `stale`, whichever text is there, and nothing changes.
    */
-  put(request: SchedulePut): Awaitable<boolean>
+  put(request: SchedulePut): Awaitable<boolean | 'stale'>
 }
 
 export interface ScheduleList {
@@ -851,6 +861,8 @@ export interface SchedulePut {
   readonly expected?: string | undefined
   /** Absent: there is to be none. */
   readonly text?: string | undefined
+  /** The attempt that changes it. */
+  readonly fence?: AttemptFence | undefined
   readonly by: string
 }
 
@@ -1030,7 +1042,7 @@ export const STORAGE_CALLS: Readonly<Record<StorageOperation, CallFacts>> = {
   'runs.park': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },
   'runs.resume': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },
   'runs.marks': { writes: 'nothing' },
-  'runs.freeKey': { writes: 'records' },
+  'runs.freeKey': { writes: 'records', fence: 'given' },
   'tokens.insert': { writes: 'records', fence: 'given', isDueUntold: true },
   'tokens.get': { writes: 'deadlines' },
   'tokens.list': { writes: 'deadlines' },
@@ -1047,8 +1059,8 @@ export const STORAGE_CALLS: Readonly<Record<StorageOperation, CallFacts>> = {
   'counts.tokens': { writes: 'nothing' },
   'queues.get': { writes: 'nothing' },
   'queues.list': { writes: 'nothing' },
-  'queues.set': { writes: 'records' },
+  'queues.set': { writes: 'records', fence: 'given' },
   'schedules.get': { writes: 'nothing' },
   'schedules.list': { writes: 'nothing', by: 'engine' },
-  'schedules.put': { writes: 'records' },
+  'schedules.put': { writes: 'records', fence: 'given' },
 }

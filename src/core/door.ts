@@ -193,7 +193,8 @@ export abstract class Door {
     request: Request,
   ): Awaitable<T> {
     // A transaction of the user's holds locks: it waits for no slot.
-    const isFree = attempt === undefined || attempt.is('executing') || isJoined(request)
+    const isFree =
+      attempt === undefined || attempt.is('executing') || call.takesNoSlot === true || isJoined(request)
     const slot = isFree ? undefined : attempt.whenExecuting()
     if (slot !== undefined) return this.#writtenAfter(slot, { attempt, call, request })
     const answer = this.outage.ask({ attempt, call, request }, this.#accepted)

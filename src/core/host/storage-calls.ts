@@ -37,6 +37,8 @@ export interface RepeatableCall<Request, Answer> {
   again?(storage: Storage, request: Request): Promise<Answer>
   /** Its caller tells others of the answer, at once: it lets the event loop have its turns by itself. */
   readonly isTold?: boolean
+  /** A parked run makes it as it is: a slot may come by what it changes, and others wait for it meanwhile. */
+  readonly takesNoSlot?: boolean
   /** The run that may have been stored for an attempt that waits for it. If that is canceled first, the run is too. */
   childIn?(request: Request): string
 }

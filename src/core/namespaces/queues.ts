@@ -3,6 +3,7 @@ import { WaitpointError } from '../../api/errors.ts'
 import { OTHERS_TOPIC } from '../changes/publisher.ts'
 import { rateInForce } from '../../contract/queue-rates.ts'
 import type { RetrievedQueue } from '../../api/queue.ts'
+import { fenceOf } from '../attempt/attempt.ts'
 import { requireRates } from '../host/rates.ts'
 import { GET_QUEUE, LIST_QUEUES, type RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
@@ -11,7 +12,8 @@ import { COUNT_RUNS } from './counts.ts'
 const MOST_COUNTED = 10_000
 
 /** It may be made again: it sets what it has set. */
-const SET_QUEUE: RepeatableCall<QueueChange, QueueSettings> = {
+const SET_QUEUE: RepeatableCall<QueueChange, QueueSettings | 'stale'> = {
+  takesNoSlot: true,
   ask: ({ queues }, change) => storeOf(queues, `change queue "${change.name}"`).set(change),
 }
 
@@ -61,10 +63,11 @@ export async function changeQueue(
   name: string,
   change: Pick<QueueChange, 'isPaused' | 'limit' | 'rate'>,
 ): Promise<RetrievedQueue> {
-  await kernel.call(() => {
+  await kernel.call((scope) => {
     const { host } = kernel
     if (change.rate !== undefined) requireRates(host.storage, `change the rate of queue "${name}"`)
-    return kernel.asked(SET_QUEUE, { name, ...change, now: host.now(), by: host.owner })
+    const place = { name, fence: fenceOf(scope), now: host.now(), by: host.owner }
+    return kernel.written(scope, SET_QUEUE, { ...place, ...change })
   })
   // Other engines are told by storage.
   kernel.watchers.wake(OTHERS_TOPIC)

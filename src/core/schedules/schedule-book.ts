@@ -4,6 +4,7 @@ import type { ScheduleList, SchedulePut, ScheduleStore, Storage } from '../../co
 import { KeyedTurns } from '../../primitives/keyed-turns.ts'
 import { requireName } from '../../primitives/require.ts'
 import type { ScheduledDefinition } from '../../api/task-definition.ts'
+import { fenceOf } from '../attempt/attempt.ts'
 import { OTHERS_TOPIC } from '../changes/publisher.ts'
 import type { RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
@@ -18,7 +19,8 @@ const LIST: RepeatableCall<string | undefined, ScheduleList | undefined> = {
   ask: (storage, known) => storage.schedules?.list(known),
 }
 
-const PUT: RepeatableCall<SchedulePut, boolean> = {
+const PUT: RepeatableCall<SchedulePut, boolean | 'stale'> = {
+  takesNoSlot: true,
   ask: (storage, request) => storeOf(storage).put(request),
   again: async (storage, request) => {
     const store = storeOf(storage)
@@ -142,14 +144,15 @@ export class ScheduleBook {
     next: (before: CreatedSchedule | undefined) => CreatedSchedule | undefined,
   ): Promise<void> {
     requireName(id, 'the id of the schedule')
+    const scope = this.#kernel.attempt()
     return this.#turns.take('', async () => {
       const { host } = this.#kernel
       for (;;) {
         const expected = await this.#kernel.asked(GET, id)
         const after = next(expected === undefined ? undefined : read(expected))
         const text = after === undefined ? undefined : JSON.stringify(after)
-        const isPut =
-          text === expected || (await this.#kernel.asked(PUT, { id, expected, text, by: host.owner }))
+        const request = { id, expected, text, fence: fenceOf(scope), by: host.owner }
+        const isPut = text === expected || (await this.#kernel.written(scope, PUT, request))
         if (!isPut) continue
         const created = new Map(this.#created)
         this.#enter(created, id, text)

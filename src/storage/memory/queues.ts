@@ -1,10 +1,11 @@
 import { changedSettings, isAsDeclared } from '../../contract/queue-limits.ts'
 import type { QueueStore } from '../../contract/storage.ts'
 import { laneId } from './run-lanes.ts'
-import type { MemoryState } from './state.ts'
+import { isStale, type MemoryState } from './state.ts'
 
 /** The queues of a memory storage. */
-export function memoryQueues({ queues, lanes, hints }: MemoryState): QueueStore {
+export function memoryQueues(state: MemoryState): QueueStore {
+  const { queues, lanes, hints } = state
   const { settings } = queues
   return {
     get: (name, concurrencyKey) => ({
@@ -14,6 +15,7 @@ export function memoryQueues({ queues, lanes, hints }: MemoryState): QueueStore 
     }),
     list: () => [...settings.values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
     set(change) {
+      if (isStale(state, change)) return 'stale'
       const after = changedSettings(settings.get(change.name), change)
       if (isAsDeclared(after)) settings.delete(change.name)
       else settings.set(change.name, after)

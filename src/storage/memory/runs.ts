@@ -103,7 +103,10 @@ function binderOf({ table }: RunLedger, { runId = '' }: RunBinding): RunEntry | 
   return table.get(runId)
 }
 
-function freeKey({ runs, ended }: MemoryState, { key, now }: KeyFree): KeyFreed | undefined {
+function freeKey(state: MemoryState, request: KeyFree): KeyFreed | 'stale' | undefined {
+  if (isStale(state, request)) return 'stale'
+  const { runs, ended } = state
+  const { key, now } = request
   const last = runs.table.latest(key)
   if (last === undefined) return undefined
   const { record } = last

@@ -1,8 +1,9 @@
 import type { ScheduleStore } from '../../contract/storage.ts'
-import type { MemoryState } from './state.ts'
+import { isStale, type MemoryState } from './state.ts'
 
 /** The schedules that were created. */
-export function memorySchedules({ hints, marks }: MemoryState): ScheduleStore {
+export function memorySchedules(state: MemoryState): ScheduleStore {
+  const { hints, marks } = state
   const texts = new Map<string, string>()
   let revision = 0
   return {
@@ -12,7 +13,9 @@ export function memorySchedules({ hints, marks }: MemoryState): ScheduleStore {
       const schedules = Array.from(texts, ([id, text]) => ({ id, text }))
       return { revision: String(revision), schedules: schedules.sort(byId) }
     },
-    put({ id, expected, text, by }) {
+    put(request) {
+      if (isStale(state, request)) return 'stale'
+      const { id, expected, text, by } = request
       if (texts.get(id) !== expected) return false
       if (text === undefined) {
         texts.delete(id)

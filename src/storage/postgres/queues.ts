@@ -2,6 +2,7 @@ import type { QueueState, QueueStore } from '../../contract/storage.ts'
 import type { Row } from '../../contract/columns.ts'
 import { queueOfRow } from '../../generated/queue-settings.ts'
 import { laneOf } from '../sql-rows.ts'
+import { fenceColumns } from './requests.ts'
 import type { PostgresSession } from './session.ts'
 import type { CallKind } from './turns.ts'
 
@@ -20,10 +21,13 @@ export function postgresQueues({ ask, hints }: PostgresSession): QueueStore {
     async list() {
       return ((await ask(LIST, {})) as readonly Row[]).map(queueOfRow)
     },
-    async set({ name, isPaused, limit, rate, now, by }) {
-      const after = queueOfRow((await ask(SET, { name, isPaused, limit, rate, now })) as Row)
+    async set(change) {
+      const { name, isPaused, limit, rate, now, by } = change
+      const asked = { name, isPaused, limit, rate, now, by_owner: by, ...fenceColumns(change) }
+      const answer = (await ask(SET, asked)) as Row | 'stale'
+      if (answer === 'stale') return answer
       hints.limited(name, by)
-      return after
+      return queueOfRow(answer)
     },
   }
 }

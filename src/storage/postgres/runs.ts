@@ -278,13 +278,12 @@ async function resumeRun(
   return { outcome: 'resumed', record, ...(answer.tokens && { tokens: answer.tokens.map(sourceOf) }) }
 }
 
-async function freeKey(
-  { ask }: PostgresSession,
-  { key: { scope, value }, now }: KeyFree,
-): Promise<KeyFreed | undefined> {
-  const request = { scope, value, now, key_lock: keyLock({ scope, value }) }
-  const answer = (await ask(FREE_KEY, request)) as FreedAnswer | undefined
-  if (answer === undefined) return undefined
+async function freeKey({ ask }: PostgresSession, request: KeyFree): Promise<KeyFreed | 'stale' | undefined> {
+  const { key, by, now } = request
+  const { scope, value } = key
+  const asked = { scope, value, now, by_owner: by, key_lock: keyLock(key), ...fenceColumns(request) }
+  const answer = (await ask(FREE_KEY, asked)) as FreedAnswer | 'stale' | undefined
+  if (answer === undefined || answer === 'stale') return answer
   const [runId, isFreed] = answer
   return { runId, isFreed }
 }

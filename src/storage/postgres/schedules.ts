@@ -1,4 +1,5 @@
 import type { ScheduleList, ScheduleStore } from '../../contract/storage.ts'
+import { fenceColumns } from './requests.ts'
 import type { PostgresSession } from './session.ts'
 import type { CallKind } from './turns.ts'
 
@@ -15,10 +16,12 @@ export function postgresSchedules({ ask, hints }: PostgresSession): ScheduleStor
     async list(known) {
       return ((await ask(LIST, { known })) ?? undefined) as ScheduleList | undefined
     },
-    async put({ id, expected, text, by }) {
-      const isPut = (await ask(PUT, { id, expected, text })) === true
-      if (isPut) hints.all(by)
-      return isPut
+    async put(request) {
+      const { id, expected, text, by } = request
+      const asked = { id, expected, text, by_owner: by, ...fenceColumns(request) }
+      const answer = (await ask(PUT, asked)) as boolean | 'stale'
+      if (answer === true) hints.all(by)
+      return answer
     },
   }
 }

@@ -5,6 +5,7 @@ import { QUEUE_COLUMNS, queueOfRow, queueValues } from '../../generated/queue-se
 import { laneOf } from '../sql-rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Perform } from './session.ts'
+import { isStaleAttempt } from './waits.ts'
 
 /** The queues of a SQLite storage. */
 export function sqliteQueues(perform: Perform): QueueStore {
@@ -19,7 +20,9 @@ export function sqliteQueues(perform: Perform): QueueStore {
       }, 'read'),
     list: () => perform(({ database }) => queueSettings(database), 'read'),
     set: (change) =>
-      perform(({ database, hints }) => {
+      perform((session) => {
+        if (isStaleAttempt(session, change)) return 'stale'
+        const { database, hints } = session
         const { name, by } = change
         const after = changedSettings(settingsOf(database, name), change)
         if (isAsDeclared(after)) database.run('DELETE FROM queues WHERE name = ?', name)

@@ -131,7 +131,9 @@ function bind(session: SqliteSession, { bind: binding }: RunInsert, runId: strin
   if (binding !== undefined) insertTokenRow(session, boundTo(binding, runId))
 }
 
-function freeKey(session: SqliteSession, { key, now }: KeyFree): KeyFreed | undefined {
+function freeKey(session: SqliteSession, request: KeyFree): KeyFreed | 'stale' | undefined {
+  if (isStaleAttempt(session, request)) return 'stale'
+  const { key, now } = request
   const last = lastOfKey(session, key)
   if (last === undefined) return undefined
   const { seq, record } = last

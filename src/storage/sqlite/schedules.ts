@@ -2,6 +2,7 @@ import type { ScheduleStore } from '../../contract/storage.ts'
 import type { SqliteDatabase } from './database.ts'
 import { markName } from './marks.ts'
 import type { Perform } from './session.ts'
+import { isStaleAttempt } from './waits.ts'
 
 /** The setting with the number of changes. Those of the schedules have its name, a slash, and their ids. */
 const REVISION = 'schedules'
@@ -24,8 +25,11 @@ export function sqliteSchedules(perform: Perform): ScheduleStore {
         )
         return { revision, schedules: rows.map(({ id, text }) => ({ id: String(id), text: String(text) })) }
       }, 'read'),
-    put: ({ id, expected, text, by }) =>
-      perform(({ database, hints }) => {
+    put: (request) =>
+      perform((session) => {
+        if (isStaleAttempt(session, request)) return 'stale'
+        const { database, hints } = session
+        const { id, expected, text, by } = request
         const name = PREFIX + id
         if (textOf(database, name) !== expected) return false
         if (text === undefined)

@@ -60,7 +60,8 @@ export class RecordNames {
   }
 
   #idOf(text: string, operation: StorageOperation, member: string): string {
-    const isOfStore = OF_STORE.has(member)
+    // A schedule has an id that its user gave it.
+    const isOfStore = OF_STORE.has(member) && !operation.startsWith('schedules.')
     if (OF_RUNS.has(member) || (isOfStore && !operation.startsWith('tokens.')))
       return this.#runs.get(text) ?? text
     if (!isOfStore && member !== 'tokenId') return text
@@ -80,7 +81,7 @@ function mapped(value: unknown, map: (value: unknown, member?: string) => unknow
 }
 
 /** Operations whose arguments name nothing that has a made id. */
-const NAMELESS = ['settings.', 'queues.', 'schedules.', 'counts.', 'runs.marks']
+const NAMELESS = ['settings.', 'counts.', 'runs.marks']
 
 /**
  * A storage whose runs and manual tokens are called by short names, such as `a`: it stores them under ids that an engine could

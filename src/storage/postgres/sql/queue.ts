@@ -70,6 +70,9 @@ DECLARE
   one $s.queues;
 BEGIN
   PERFORM pg_advisory_xact_lock($space, 2050);
+  IF q->>'fence_run' IS NOT NULL AND NOT $s.holds(q->>'fence_run', (q->>'fence_epoch')::int, q->>'by_owner') THEN
+    RETURN '["stale"]';
+  END IF;
   SELECT * INTO one FROM $s.queues WHERE name = q->>'name';
   one.name := q->>'name';
   one.paused := coalesce((q->>'isPaused')::boolean::int, one.paused, 0);

@@ -167,10 +167,16 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   PERFORM $s.lock_keys(requests);
-  PERFORM 1 FROM $s.runs WHERE id = ANY (ARRAY(
-    SELECT (SELECT o.id FROM $s.runs o WHERE o.key_scope = x.scope AND o.key_value = x.value ORDER BY o.seq DESC LIMIT 1)
-    FROM json_to_recordset(requests) AS x(scope text, value text))) ORDER BY id FOR NO KEY UPDATE;
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(scope text, value text, now float8, again boolean) LOOP
+  PERFORM $s.lock_runs(ARRAY(
+      SELECT (SELECT o.id FROM $s.runs o WHERE o.key_scope = x.scope AND o.key_value = x.value ORDER BY o.seq DESC LIMIT 1)
+      FROM json_to_recordset(requests) AS x(scope text, value text)),
+    ARRAY(SELECT x.fence_run FROM json_to_recordset(requests) AS x(fence_run text)), '{}');
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(scope text, value text, now float8, again boolean,
+      fence_run text, fence_epoch int, by_owner text) LOOP
+    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
+      answers := answers || '"stale"'::json;
+      CONTINUE;
+    END IF;
     SELECT * INTO r FROM $s.runs WHERE key_scope = q.scope AND key_value = q.value ORDER BY seq DESC LIMIT 1;
     IF NOT FOUND THEN
       answers := answers || 'null'::json;

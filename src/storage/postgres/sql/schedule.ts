@@ -25,6 +25,9 @@ DECLARE
 BEGIN
   INSERT INTO $s.settings (name, value) VALUES ('schedules', '0') ON CONFLICT DO NOTHING;
   PERFORM 1 FROM $s.settings WHERE name = 'schedules' FOR UPDATE;
+  IF q->>'fence_run' IS NOT NULL AND NOT $s.holds(q->>'fence_run', (q->>'fence_epoch')::int, q->>'by_owner') THEN
+    RETURN '["stale"]';
+  END IF;
   SELECT value INTO before FROM $s.settings WHERE name = setting;
   IF before IS DISTINCT FROM q->>'expected' THEN RETURN '[false]'; END IF;
   IF q->>'text' IS NULL THEN DELETE FROM $s.settings WHERE name IN (setting, 'mark schedule/' || (q->>'id'));

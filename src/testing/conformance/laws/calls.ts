@@ -39,7 +39,7 @@ export function insertKeyed(s: Subject, at: string, name: string): Promise<unkno
 }
 
 export function freeKey(s: Subject, at: string): Promise<unknown> {
-  return call(s.storage.runs.freeKey?.({ key: { scope: at, value: 'v' }, now: s.at(50) }))
+  return call(s.storage.runs.freeKey?.({ key: { scope: at, value: 'v' }, now: s.at(50), by: A }))
 }
 
 export async function start(s: Subject, at: string): Promise<void> {

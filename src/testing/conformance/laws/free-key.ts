@@ -1,8 +1,8 @@
 import type { RunRecord } from '../../../contract/records.ts'
-import type { KeyFreed } from '../../../contract/storage.ts'
+import type { KeyFree, KeyFreed } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
-import type { Subject } from '../subject.ts'
+import { A, B, type Subject } from '../subject.ts'
 
 const KEY = { scope: 's', value: 'v' }
 
@@ -17,10 +17,14 @@ async function insert(s: Subject, id: string, { now = 0, until }: Insert = {}): 
   return s.insertRun(id, { key }, now)
 }
 
-async function free(s: Subject, now: number, key: typeof KEY = KEY): Promise<KeyFreed | undefined> {
+async function free(
+  s: Subject,
+  now: number,
+  { key = KEY, by = A, ...other }: Partial<KeyFree> = {},
+): Promise<KeyFreed | 'stale' | undefined> {
   const { runs } = s.storage
   // These laws are checked of storages that have it.
-  return runs.freeKey?.({ key, now: s.at(now) })
+  return runs.freeKey?.({ key, by, ...other, now: s.at(now) })
 }
 
 async function run(s: Subject, id: string): Promise<RunRecord | undefined> {
@@ -34,8 +38,8 @@ const laws: readonly Law[] = [
     async check(s) {
       same('without a run', await free(s, 0), undefined)
       await insert(s, 'first', { until: 100 })
-      same('another key of the scope', await free(s, 1, { scope: 's', value: 'w' }), undefined)
-      same('the value in another scope', await free(s, 1, { scope: 't', value: 'v' }), undefined)
+      same('another key of the scope', await free(s, 1, { key: { scope: 's', value: 'w' } }), undefined)
+      same('the value in another scope', await free(s, 1, { key: { scope: 't', value: 'v' } }), undefined)
       same('before it expires', await free(s, 99), { runId: 'first', isFreed: true })
       same('once more', await free(s, 99), { runId: 'first', isFreed: false })
       await insert(s, 'second', { now: 100, until: 200 })
@@ -91,6 +95,25 @@ const laws: readonly Law[] = [
       same('the holder', await free(s, 2), { runId: 'second', isFreed: true })
       same('once more', await free(s, 3), { runId: 'second', isFreed: false })
       like('the next insert', await insert(s, 'third', { now: 3 }), { isCached: false })
+    },
+  },
+  {
+    id: 'runs.freeKey/stale-fence',
+    law: 'An attempt that no longer holds its run frees no key, and learns nothing of its holder: stale.',
+    async check(s) {
+      const attempt = await s.start('writer')
+      const fence = { runId: attempt.id, epoch: attempt.epoch }
+      await insert(s, 'holder')
+      same('an earlier epoch', await free(s, 1, { fence: { ...fence, epoch: fence.epoch - 1 } }), 'stale')
+      same('another owner', await free(s, 1, { fence, by: B }), 'stale')
+      same('a run that is not there', await free(s, 1, { fence: { ...fence, runId: 'none' } }), 'stale')
+      like('the holder', await run(s, 'holder'), { key: KEY })
+      same('the right fence', await free(s, 1, { fence }), { runId: 'holder', isFreed: true })
+      await insert(s, 'next')
+      await s.update(attempt, { status: 'COMPLETED' })
+      for (const key of [KEY, { scope: 's', value: 'of none' }])
+        same(`${key.value}, once the run is over`, await free(s, 2, { key, fence }), 'stale')
+      like('the next holder', await run(s, 'next'), { key: KEY })
     },
   },
 ]

@@ -117,6 +117,31 @@ const laws: readonly QueueLaw[] = [
     },
   },
   {
+    id: 'queues.set/stale-fence',
+    law: 'An attempt that no longer holds its run sets nothing of a queue: stale.',
+    async check(queues, s) {
+      const run = await s.start('writer')
+      const fence = { runId: run.id, epoch: run.epoch }
+      const change = { name: 'mail', limit: 3 }
+      same(
+        'an earlier epoch',
+        await set(s, { ...change, fence: { ...fence, epoch: run.epoch - 1 } }),
+        'stale',
+      )
+      same('another owner', await set(s, { ...change, fence, by: B }), 'stale')
+      same(
+        'a run that is not there',
+        await set(s, { ...change, fence: { ...fence, runId: 'none' } }),
+        'stale',
+      )
+      same('what is set', await queues.list(), [])
+      like('the right fence', await set(s, { ...change, fence }), { limit: 3 })
+      await s.update(run, { status: 'COMPLETED' })
+      same('a run that is over', await set(s, { ...change, isPaused: true, fence }), 'stale')
+      like('what is set then', await queues.list(), [{ name: 'mail', isPaused: false, limit: 3 }])
+    },
+  },
+  {
     id: 'queues.set/is-seen-by-every-claim',
     law: 'Once a change is answered, no claim that is under way gives a run a slot beyond it.',
     async check(queues, s) {
@@ -160,8 +185,8 @@ export const queueLaws: readonly Law[] = laws.map((law) => ({
 
 async function set(
   { storage, origin }: Subject,
-  change: Omit<QueueChange, 'by' | 'now'>,
+  change: Omit<QueueChange, 'by' | 'now'> & Partial<Pick<QueueChange, 'by'>>,
   now = 0,
-): Promise<QueueSettings | undefined> {
-  return storage.queues?.set({ ...change, now: origin + now, by: A })
+): Promise<QueueSettings | 'stale' | undefined> {
+  return storage.queues?.set({ by: A, ...change, now: origin + now })
 }

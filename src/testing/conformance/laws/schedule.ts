@@ -88,6 +88,37 @@ const laws: readonly ScheduleLaw[] = [
     },
   },
   {
+    id: 'schedules.put/stale-fence',
+    law: 'An attempt that no longer holds its run puts no text, whether the one that it expects is there or not: stale.',
+    async check(schedules, s) {
+      const run = await s.start('writer')
+      const fence = { runId: run.id, epoch: run.epoch }
+      const one = { id: 'a', text: 'one' }
+      same(
+        'an earlier epoch',
+        await put(schedules, { ...one, fence: { ...fence, epoch: run.epoch - 1 } }),
+        'stale',
+      )
+      same('another owner', await put(schedules, { ...one, fence, by: B }), 'stale')
+      same(
+        'a run that is not there',
+        await put(schedules, { ...one, fence: { ...fence, runId: 'none' } }),
+        'stale',
+      )
+      same('what is there', (await listed(schedules)).schedules, [])
+      same('the right fence', await put(schedules, { ...one, fence }), true)
+      await s.update(run, { status: 'COMPLETED' })
+      for (const expected of ['one', 'two'])
+        same(
+          `in the place of ${expected}`,
+          await put(schedules, { id: 'a', expected, text: 'x', fence }),
+          'stale',
+        )
+      same('an end of it', await put(schedules, { id: 'a', expected: 'one', fence }), 'stale')
+      same('what is left', (await listed(schedules)).schedules, [one])
+    },
+  },
+  {
     id: 'subscribe/tells-of-schedules',
     law: 'A change of the schedules is hinted to other owners as `any`.',
     capability: 'hints',
@@ -113,16 +144,19 @@ async function listed(schedules: ScheduleStore, known?: string): Promise<Schedul
   throw new Mismatch('the schedules', { expected: 'a list: they have changed', seen: undefined })
 }
 
-async function put(schedules: ScheduleStore, request: Omit<SchedulePut, 'by'>): Promise<boolean> {
-  return schedules.put({ ...request, by: A })
+async function put(
+  schedules: ScheduleStore,
+  request: Omit<SchedulePut, 'by'> & Partial<Pick<SchedulePut, 'by'>>,
+): Promise<boolean | 'stale'> {
+  return schedules.put({ by: A, ...request })
 }
 
 /** The outcomes of changes of one schedule, one after the other. */
 async function puts(
   schedules: ScheduleStore,
   changes: readonly Omit<SchedulePut, 'id' | 'by'>[],
-): Promise<boolean[]> {
-  const outcomes: boolean[] = []
+): Promise<(boolean | 'stale')[]> {
+  const outcomes: (boolean | 'stale')[] = []
   for (const change of changes) outcomes.push(await put(schedules, { id: 'a', ...change }))
   return outcomes
 }

@@ -92,7 +92,7 @@ export const textLaws: readonly Law[] = [
         const { records } = await tokens.list({ kind: 'MANUAL', key }, { limit: 5 }, s.at(0))
         same(`a list by key ${describeValue(key)}`, idsOf(records), [`${at}`])
         if (runs.freeKey === undefined) continue
-        const freed = await runs.freeKey({ key, now: s.at(1) })
+        const freed = await runs.freeKey({ key, now: s.at(1), by: A })
         same(`key ${describeValue(key)}, freed`, freed, { runId: `${at}`, isFreed: true })
       }
     },

@@ -3,18 +3,25 @@ import { turn } from '../../../support/turn.ts'
 import type { Break, Memory } from './broken-storage.ts'
 
 /** With a `freeKey` that is done otherwise. */
-function freeing(change: (memory: Memory) => (request: KeyFree) => KeyFreed | undefined): Break {
+function freeing(change: (memory: Memory) => (request: KeyFree) => Freed): Break {
   return (memory) => ({ runs: { freeKey: change(memory) } })
 }
 
-function freed(memory: Memory, request: KeyFree): KeyFreed | undefined {
+type Freed = KeyFreed | 'stale' | undefined
+
+function freed(memory: Memory, request: KeyFree): Freed {
   return memory.runs.freeKey?.(request)
+}
+
+/** Whether a run was found, as opposed to none, or to an attempt that was refused. */
+function isFound(answer: Freed): answer is KeyFreed {
+  return typeof answer === 'object'
 }
 
 export const brokenFreedKeys: Readonly<Record<string, Break>> = {
   'runs.freeKey/answers-its-holder': freeing((memory) => (request) => {
     const answer = freed(memory, request)
-    return answer && { ...answer, isFreed: true }
+    return isFound(answer) ? { ...answer, isFreed: true } : answer
   }),
   // The key expires at the instant of the call.
   'runs.freeKey/frees-for-every-clock': (memory) => {
@@ -23,7 +30,7 @@ export const brokenFreedKeys: Readonly<Record<string, Break>> = {
       runs: {
         freeKey(request) {
           const answer = freed(memory, request)
-          if (answer?.isFreed === true) ends.set(answer.runId, request.now)
+          if (isFound(answer) && answer.isFreed) ends.set(answer.runId, request.now)
           return answer
         },
         insert(request) {
@@ -39,11 +46,14 @@ export const brokenFreedKeys: Readonly<Record<string, Break>> = {
   },
   'runs.freeKey/changes-nothing-else': freeing((memory) => (request) => {
     const answer = freed(memory, request)
-    if (answer === undefined) return undefined
+    if (!isFound(answer)) return answer
     const expected = { status: ['EXECUTING'] } as const
     memory.runs.update({ id: answer.runId, expected, change: { tags: [] }, by: 'x', now: request.now })
     return answer
   }),
+  'runs.freeKey/stale-fence': freeing(
+    (memory) => (request) => freed(memory, { ...request, fence: undefined }),
+  ),
   // The runs that the holder has the key from hold it again.
   'runs.freeKey/frees-for-all-runs': (memory) => {
     const given = new Set<string>()
@@ -56,7 +66,7 @@ export const brokenFreedKeys: Readonly<Record<string, Break>> = {
         freeKey(request) {
           const answer = freed(memory, request)
           const [older] = given
-          if (answer?.isFreed !== false || older === undefined) return answer
+          if (!isFound(answer) || answer.isFreed || older === undefined) return answer
           given.clear()
           return { runId: older, isFreed: true }
         },
@@ -73,7 +83,7 @@ export const brokenFreedKeys: Readonly<Record<string, Break>> = {
         const isHeld = last !== undefined && request.now < (last.key?.expiresAt ?? Infinity)
         await turn()
         const answer = freed(memory, request)
-        return answer && { ...answer, isFreed: isHeld }
+        return isFound(answer) ? { ...answer, isFreed: isHeld } : answer
       },
     },
   }),

@@ -58,6 +58,9 @@ export const brokenQueues: Readonly<Record<string, Break>> = {
   'queues.set/holds-back-claims': claimedLike(({ isHeldBack }, before) => ({
     isHeldBack: (isHeldBack && before.some(({ interruptions }) => interruptions > 0)) || undefined,
   })),
+  'queues.set/stale-fence': queuesLike((queues) => ({
+    set: (change) => queues.set({ ...change, fence: undefined }),
+  })),
   'queues.set/is-seen-by-every-claim': (memory) => ({
     runs: {
       async claim(claim) {
@@ -71,6 +74,6 @@ export const brokenQueues: Readonly<Record<string, Break>> = {
     },
   }),
   'subscribe/tells-of-queues': queuesLike((queues) => ({
-    set: (change) => queues.set({ ...change, by: 'engine-b' }),
+    set: (change) => queues.set(change.fence === undefined ? { ...change, by: 'engine-b' } : change),
   })),
 }

@@ -60,7 +60,10 @@ export const brokenSchedules: Readonly<Record<string, Break>> = {
       return true
     },
   })),
+  'schedules.put/stale-fence': schedulesLike((schedules) => ({
+    put: (request) => schedules.put({ ...request, fence: undefined }),
+  })),
   'subscribe/tells-of-schedules': schedulesLike((schedules) => ({
-    put: (request) => schedules.put({ ...request, by: 'engine-b' }),
+    put: (request) => schedules.put(request.fence === undefined ? { ...request, by: 'engine-b' } : request),
   })),
 }
