@@ -49,7 +49,11 @@ export const TEN: readonly Headline[] = [
     says: 'start with 100,000 parked runs in a SQLite file',
   },
   { figure: 'http', what: 'token completed over HTTP', beside: 'a hono handler, bare' },
-  { figure: 'schedules', what: 'schedule of an approval, explored', beside: 'its loop, without an engine' },
+  {
+    figure: 'told',
+    what: 'slowest list, in another process on Postgres, p95',
+    says: 'change in one process → list or page of another, on Postgres, the slowest of seven, p95',
+  },
 ]
 
 /** What the README shows: the peers, and what takes long, too. */
@@ -67,12 +71,7 @@ export const TWENTY: readonly Headline[] = [
     says: 'run with a wait, 1,000 at once',
     beside: peer,
   })),
-  {
-    figure: 'peers',
-    what: 'run with a wait, one after another, beside DBOS, Postgres',
-    says: 'run with a wait, one after another',
-    beside: 'DBOS, Postgres',
-  },
+  { figure: 'schedules', what: 'schedule of an approval, explored', beside: 'its loop, without an engine' },
   {
     figure: 'readers',
     what: 'chunk to one of 10 subscribers, beside tee()',

@@ -72,6 +72,10 @@ describe('the page of the bench', () => {
   it('shows the newest result of each', () => {
     expect(readFileSync('bench/README.md', 'utf8')).toContain(`\n\n${renderTable(rows).trim()}\n\n`)
   })
+
+  it('has at most 12 kB', () => {
+    expect(readFileSync('bench/README.md').length).toBeLessThanOrEqual(12_000)
+  })
 })
 
 describe('renderBars', () => {
