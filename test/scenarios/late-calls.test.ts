@@ -100,6 +100,7 @@ const ASKED_OF_MODULE: Readonly<Record<string, () => Promise<unknown>>> = {
   'schedules.list': () => schedules.list(),
 }
 
+const local = sdk.locals.create<number>('local')
 const other = sdk.task({ id: 'other', run: async () => 1 })
 
 /** What the SDK answers a promise for. */
@@ -129,6 +130,10 @@ const ASKED_OF_SDK: Readonly<Record<string, () => Promise<unknown>>> = {
   'queues.pause': () => sdk.queues.pause('queue_1'),
   'schedules.list': () => sdk.schedules.list(),
   'schedules.retrieve': () => sdk.schedules.retrieve('sched_1'),
+  'retry.onThrow between two tries': () =>
+    sdk.retry.onThrow(() => Promise.reject(new Error('no')), { maxAttempts: 2 }),
+  // No request is made to this port.
+  'retry.fetch between two requests': () => sdk.retry.fetch('http://127.0.0.1:1'),
 }
 
 function firstOf(parts: AsyncIterable<unknown>): Promise<unknown> {
@@ -228,6 +233,17 @@ describe.each(Object.keys(ENDS))('after an attempt that has ended by %s', (end) 
 
   it.each(Object.entries(ASKED_OF_SDK))('%s of the SDK rejects, and may be left', async (_name, ask) => {
     await rejects(ask)
+  })
+
+  it('locals of the SDK are still those of the attempt', async () => {
+    const got: (number | undefined)[] = []
+    const { errors } = await leftBehind(end, () => {
+      got.push(sdk.locals.get(local))
+      sdk.locals.set(local, got.length)
+      got.push(sdk.locals.getOrThrow(local))
+    })
+    expect(got).toEqual([undefined, 1, 1, 3])
+    expect(errors).toEqual([])
   })
 
   it('a logger still logs lines of its run', async () => {

@@ -53,6 +53,12 @@ const CALLS: Readonly<Record<string, (scene: Scene) => PromiseLike<unknown>>> = 
   'sdk.wait.createToken': () => sdk.wait.createToken({}),
   'sdk.wait.for': () => sdk.wait.for({ days: 1 }),
   'sdk.streams.append': () => sdk.streams.append('k', 'one'),
+  'sdk.usage.measure': () => sdk.usage.measure(() => wait.for({ days: 1 })),
+  'sdk.logger.trace': () => sdk.logger.trace('left', () => wait.for({ days: 1 })),
+  'sdk.retry.onThrow': () =>
+    sdk.retry.onThrow(() => Promise.reject(new Error('no')), { maxAttempts: 2, minTimeoutInMs: 86_400_000 }),
+  'sdk.retry.fetch': () =>
+    sdk.retry.fetch('http://127.0.0.1:1', { retry: { connectionError: { minTimeoutInMs: 86_400_000 } } }),
 }
 
 const patient = task({ id: 'patient', run: async (_payload: null) => wait.for({ days: 1 }) })

@@ -14,8 +14,6 @@ export interface CurrentRun {
   readonly payload: unknown
   readonly ctx: TaskRunContext
   readonly signal: AbortSignal
-  /** Values by the id of their key. */
-  readonly locals: Map<symbol, unknown>
   /** Promises that the end of the attempt waits for, and functions that answer some then. */
   readonly waitUntil: Set<unknown>
   /** A number that no other call of the attempt gets, for the name of a wait. */

@@ -79,7 +79,6 @@ export class LivingAttempt implements CurrentRun {
   #decided: Deferred<void> | undefined
   #ctx: TaskRunContext | undefined
   #init: InitOutput = {}
-  #locals: Map<symbol, unknown> | undefined
   #waitUntil: Set<unknown> | undefined
   #numbers = 0
   #failure: Failure | undefined
@@ -92,10 +91,6 @@ export class LivingAttempt implements CurrentRun {
     this.#tools = tools
     this.#returned = !this.#isPlain && this.#has('onCancel') ? createDeferred() : undefined
     this.#returned?.promise.catch(() => undefined)
-  }
-
-  get locals(): Map<symbol, unknown> {
-    return (this.#locals ??= new Map())
   }
 
   get waitUntil(): Set<unknown> {

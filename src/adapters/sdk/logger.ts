@@ -1,4 +1,5 @@
 import { logger } from '../../core/ambient/logger.ts'
+import { takingRequests } from './request-options.ts'
 import type { Untyped } from './untyped.ts'
 
 /** A level of `logLevel` in a configuration. */
@@ -48,7 +49,7 @@ const span: TraceSpan = {
 }
 
 /** `logger`. */
-export const hostedLogger: TaskLogger = {
+export const hostedLogger: TaskLogger = /* @__PURE__ */ takingRequests<TaskLogger>({
   debug: (message, properties) => logger.debug(message, properties),
   log: (message, properties) => logger.info(message, properties),
   info: (message, properties) => logger.info(message, properties),
@@ -56,4 +57,4 @@ export const hostedLogger: TaskLogger = {
   error: (message, properties) => logger.error(message, properties),
   trace: async (_name, work) => work(span),
   startSpan: () => span,
-}
+})

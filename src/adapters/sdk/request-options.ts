@@ -32,7 +32,10 @@ export function isRequest(value: unknown): value is RequestOptions {
 
 type Call = (...values: unknown[]) => unknown
 
-/** A namespace whose functions check the options of their request, by the place of that argument, and may be called late. */
+/**
+ * A namespace whose functions check the options of their request, by the place of that argument, and may be called late, or left when
+ * their attempt ends.
+ */
 export function takingRequests<Namespace extends object>(
   namespace: Namespace,
   places: { readonly [Name in keyof Namespace]?: number } = {},

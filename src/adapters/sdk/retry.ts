@@ -9,6 +9,7 @@ import { currentRun } from './current-run.ts'
 import type { RetryPolicy } from './hooks.ts'
 import { delayAfter } from './jitter.ts'
 import { requireTypes } from './option-types.ts'
+import { takingRequests } from './request-options.ts'
 import { now, sleeping } from './wait.ts'
 
 /** How `retry.fetch` goes on after a response with one of these statuses, and with a body that the filter fits. */
@@ -349,4 +350,4 @@ function durationMs(text: string): number | undefined {
 }
 
 /** `retry`. */
-export const retry: Retry = { onThrow, fetch: retryFetch }
+export const retry: Retry = /* @__PURE__ */ takingRequests<Retry>({ onThrow, fetch: retryFetch })

@@ -1,4 +1,5 @@
 import { plainClock } from '../../clock/plain.ts'
+import { takingRequests } from './request-options.ts'
 
 /** What a piece of work took. It costs nothing here. */
 export interface ComputeUsage {
@@ -24,7 +25,7 @@ export interface Usage {
 const took = (durationMs: number): ComputeUsage => ({ costInCents: 0, durationMs })
 
 /** `usage`. */
-export const usage: Usage = {
+export const usage: Usage = /* @__PURE__ */ takingRequests<Usage>({
   getCurrent: () => ({
     compute: { attempt: took(0), total: took(0) },
     baseCostInCents: 0,
@@ -36,4 +37,4 @@ export const usage: Usage = {
     const result = await work()
     return { result, compute: took(clock.now() - startedAt) }
   },
-}
+})
