@@ -720,6 +720,8 @@ function isListed({
   tags,
   from = -Infinity,
   to = Infinity,
+  root,
+  isRoot,
 }: RunFilter): (run: RunRecord) => boolean {
   return (run) =>
     (status?.includes(run.status) ?? true) &&
@@ -727,7 +729,9 @@ function isListed({
     notTaskIds?.includes(run.taskId) !== true &&
     (tags?.some((tag) => run.tags.includes(tag)) ?? true) &&
     run.createdAt >= from &&
-    run.createdAt <= to
+    run.createdAt <= to &&
+    (root === undefined || (run.rootId === root && run.parentId !== undefined)) &&
+    (isRoot !== true || run.parentId === undefined)
 }
 
 function countsOf<Status extends string>(

@@ -280,6 +280,10 @@ export interface RunFilter {
   readonly tags?: readonly string[] | undefined
   readonly from?: number | undefined
   readonly to?: number | undefined
+  /** The runs below this one, which no run has triggered, however deep: those with a parent and this `rootId`. */
+  readonly root?: string | undefined
+  /** Only runs without a parent. */
+  readonly isRoot?: true | undefined
 }
 
 export interface TokenStore {
@@ -904,7 +908,7 @@ export interface CountStore {
   tokens(filter: TokenCountFilter, atMost: number): Awaitable<StatusCounts<TokenStatus>>
 }
 
-export interface RunCountFilter extends Omit<RunFilter, 'notTaskIds'> {
+export interface RunCountFilter extends Omit<RunFilter, 'notTaskIds' | 'root' | 'isRoot'> {
   readonly queue?: string | undefined
 }
 

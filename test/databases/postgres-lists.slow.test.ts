@@ -17,11 +17,12 @@ const LIMIT = 10
 /** Pages that a list may read: some for each status and task there is, and none for what there was; an index has 800. */
 const MOST_READ = 450
 
-/** Runs of eight tasks, completed; the oldest of all are the only ones of a ninth, some of them failed, and tagged so. */
+/** Runs of eight tasks, completed, half of them children; the oldest of all are the only ones of a ninth and of their root, some of them failed, and tagged so. */
 const RUNS = `INSERT INTO $s.runs (id, seq, task_id, status, attempt, policy_attempt, interruptions, epoch, slot,
-    returned, root_id, tags, tag_list, queue, created_at, updated_at, lane, held, reserved, ended_at)
+    returned, root_id, parent_id, tags, tag_list, queue, created_at, updated_at, lane, held, reserved, ended_at)
   SELECT 'run_' || lpad(n::text, 8, '0'), n, CASE WHEN n <= 9 THEN 'rare' ELSE 'task' || n % 8 END,
-    CASE WHEN n <= 5 THEN 'FAILED' ELSE 'COMPLETED' END, 1, 1, 0, 1, 0, 0, 'run', '["all"]',
+    CASE WHEN n <= 5 THEN 'FAILED' ELSE 'COMPLETED' END, 1, 1, 0, 1, 0, 0,
+    CASE WHEN n <= 9 THEN 'rare' ELSE 'run' END, CASE WHEN n <= 9 OR n % 2 = 0 THEN 'parent' END, '["all"]',
     CASE WHEN n <= 5 THEN ARRAY['all', 'rare'] ELSE ARRAY['all'] END, 'queue', n, n, 'lane', 0, 0, n
   FROM generate_series(1, ${ROWS}) AS n;
   INSERT INTO $s.run_tags SELECT unnest(tag_list), id FROM $s.runs`
@@ -117,6 +118,10 @@ describe('lists among many rows', () => {
     ['by a common tag', { tags: ['all'] }, { tags: ['all'] }, LIMIT],
     ['by two tags', { tags: ['all', 'rare'] }, { tags: ['all', 'rare'] }, LIMIT],
     ['by a tag without records', { tags: ['none'] }, { tags: ['none'] }, 0],
+    ['below a rare root', { root: 'rare' }, { root: 'rare' }, 9],
+    ['below a common root', { root: 'run' }, { root: 'run' }, LIMIT],
+    ['below a root without children', { root: 'none' }, { root: 'none' }, 0],
+    ['of roots', { is_root: true }, { isRoot: true }, LIMIT],
   ])('of runs, %s, read a few of an index', async (_what, request, filter, found) => {
     const read = await readBy(client, functionSql(schema, 'list_runs'), request)
     expect(read).toBeLessThan(MOST_READ)
@@ -145,6 +150,7 @@ describe('lists among many rows', () => {
     ['status', { statuses: ['COMPLETED'] }],
     ['task', { task_ids: ['task1'] }],
     ['tag', { tags: ['all'] }],
+    ['root', { root: 'run' }],
     ['nothing', {}],
   ])('in the middle, by %s, read no more than at either end', async (_what, request) => {
     for (const range of [{ older: 'run_00050000' }, { newer: 'run_00050000' }])

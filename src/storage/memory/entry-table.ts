@@ -14,6 +14,8 @@ export interface TableQuery<Entry> extends IdRange {
   readonly notStrands?: readonly string[] | undefined
   /** Names of lists; an entry in any of them may be answered. They are read instead of strands. */
   readonly lists?: readonly string[] | undefined
+  /** The name of a family. It is read instead of strands and lists. */
+  readonly family?: string | undefined
   /** Only entries of these groups match. */
   readonly groups?: readonly number[] | undefined
   /** Only these, in any lists. */
@@ -22,7 +24,7 @@ export interface TableQuery<Entry> extends IdRange {
   readonly page: PageRequest
 }
 
-/** Where an entry is found besides by its id. Its strand and its key never change. */
+/** Where an entry is found besides by its id. Its strand, its family and its key never change. */
 export interface Indexing<Entry extends Listed> {
   /** Names the one strand it is in. */
   readonly strandOf: (entry: Entry) => string
@@ -30,16 +32,19 @@ export interface Indexing<Entry extends Listed> {
   readonly grouping?: Grouping<Entry>
   /** Names the lists it is in; see {@link EntryTable.relist}. */
   readonly listsOf: (entry: Entry) => readonly string[]
+  /** Names the family it is in, if it is in one. */
+  readonly familyOf?: (entry: Entry) => string | undefined
   /** The key it is to be found by. */
   readonly keyOf: (entry: Entry) => KeyRecord | undefined
 }
 
-/** Entries by id, by idempotency key, and in strands and named lists that are in the order of ids. */
+/** Entries by id, by idempotency key, and in strands, named lists and families that are in the order of ids. */
 export class EntryTable<Entry extends TableEntry> {
   readonly #entries = new Map<string, Entry>()
   readonly #keys = new KeyIndex<Entry>()
   readonly #strands = new Map<string, IdIndex<Entry>>()
   readonly #lists = new Map<string, IdIndex<Entry>>()
+  readonly #families = new Map<string, IdIndex<Entry>>()
   /** No entry has a greater id. */
   #newest = ''
   readonly #noun: string
@@ -83,12 +88,14 @@ export class EntryTable<Entry extends TableEntry> {
       throw new Error(`Cannot insert ${this.#noun} "${entry.id}": there is one of this id already`)
     }
     this.#entries.set(entry.id, entry)
-    const { strandOf, listsOf, grouping } = this.#indexing
+    const { strandOf, listsOf, familyOf, grouping } = this.#indexing
     const name = strandOf(entry)
     let strand = this.#strands.get(name)
     if (strand === undefined) this.#strands.set(name, (strand = new IdIndex(grouping)))
     strand.add(entry)
-    for (const list of listsOf(entry)) this.#listIn(list).add(entry)
+    for (const list of listsOf(entry)) indexIn(this.#lists, list).add(entry)
+    const family = familyOf?.(entry)
+    if (family !== undefined) indexIn(this.#families, family).add(entry)
     const key = this.#indexing.keyOf(entry)
     if (key !== undefined) this.#keys.add(entry, key)
   }
@@ -96,12 +103,14 @@ export class EntryTable<Entry extends TableEntry> {
   drop(entry: Entry): void {
     entry.isDropped = true
     this.#entries.delete(entry.id)
-    const { strandOf, listsOf } = this.#indexing
+    const { strandOf, listsOf, familyOf } = this.#indexing
     const name = strandOf(entry)
     const strand = this.#strands.get(name)
     strand?.remove(entry)
     if (strand?.size === 0) this.#strands.delete(name)
-    for (const list of listsOf(entry)) this.#leave(list, (index) => index.remove(entry))
+    for (const list of listsOf(entry)) leave(this.#lists, list, (index) => index.remove(entry))
+    const family = familyOf?.(entry)
+    if (family !== undefined) leave(this.#families, family, (index) => index.remove(entry))
     const key = this.#indexing.keyOf(entry)
     if (key !== undefined) this.#keys.drop(entry, key)
   }
@@ -114,21 +123,9 @@ export class EntryTable<Entry extends TableEntry> {
   /** Puts an entry into the lists it is in now, and takes it out of the others it was in before. */
   relist(entry: Entry, before: readonly string[]): void {
     const lists = this.#indexing.listsOf(entry)
-    for (const name of lists) if (!before.includes(name)) this.#listIn(name).add(entry)
-    for (const name of before) if (!lists.includes(name)) this.#leave(name, (index) => index.takeOut(entry))
-  }
-
-  #listIn(name: string): IdIndex<Entry> {
-    let list = this.#lists.get(name)
-    if (list === undefined) this.#lists.set(name, (list = new IdIndex()))
-    return list
-  }
-
-  #leave(name: string, leave: (list: IdIndex<Entry>) => void): void {
-    const list = this.#lists.get(name)
-    if (list === undefined) return
-    leave(list)
-    if (list.size === 0) this.#lists.delete(name)
+    for (const name of lists) if (!before.includes(name)) indexIn(this.#lists, name).add(entry)
+    for (const name of before)
+      if (!lists.includes(name)) leave(this.#lists, name, (index) => index.takeOut(entry))
   }
 
   /** Of all entries, those that match, in the order they were added. */
@@ -176,12 +173,14 @@ export class EntryTable<Entry extends TableEntry> {
   }
 
   #indexes({
+    family,
     lists,
     strands,
     notStrands = [],
-  }: Pick<TableQuery<Entry>, 'lists' | 'strands' | 'notStrands'>): readonly IdIndex<Entry>[] {
+  }: Pick<TableQuery<Entry>, 'family' | 'lists' | 'strands' | 'notStrands'>): readonly IdIndex<Entry>[] {
     const named = (all: ReadonlyMap<string, IdIndex<Entry>>, names: readonly string[]): IdIndex<Entry>[] =>
       [...new Set(names)].map((name) => all.get(name)).filter((index) => index !== undefined)
+    if (family !== undefined) return named(this.#families, [family])
     if (lists !== undefined) return named(this.#lists, lists)
     const names = strands ?? [...this.#strands.keys()]
     return named(
@@ -189,6 +188,25 @@ export class EntryTable<Entry extends TableEntry> {
       names.filter((name) => !notStrands.includes(name)),
     )
   }
+}
+
+type NamedIndexes<Entry extends Listed> = Map<string, IdIndex<Entry>>
+
+function indexIn<Entry extends Listed>(indexes: NamedIndexes<Entry>, name: string): IdIndex<Entry> {
+  let index = indexes.get(name)
+  if (index === undefined) indexes.set(name, (index = new IdIndex()))
+  return index
+}
+
+function leave<Entry extends Listed>(
+  indexes: NamedIndexes<Entry>,
+  name: string,
+  act: (index: IdIndex<Entry>) => void,
+): void {
+  const index = indexes.get(name)
+  if (index === undefined) return
+  act(index)
+  if (index.size === 0) indexes.delete(name)
 }
 
 /** A list for each tag, named like it. */

@@ -32,6 +32,7 @@ export class RunLedger {
       positionOf: ({ position }) => position,
     },
     listsOf: tagLists,
+    familyOf: ({ record: { parentId, rootId } }) => (parentId === undefined ? undefined : rootId),
     keyOf: ({ record }) => record.key,
   })
   readonly #lanes: RunLanes

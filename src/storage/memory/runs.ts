@@ -127,17 +127,19 @@ function runAmong(record: RunRecord | undefined, among: RunsAmong | undefined): 
 }
 
 function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): Page<RunRecord> {
-  const { status, taskIds, notTaskIds, tags, from, to } = filter
+  const { status, taskIds, notTaskIds, tags, from, to, root, isRoot } = filter
   const isAskedFor = (taskId: string): boolean =>
     (taskIds?.includes(taskId) ?? true) && notTaskIds?.includes(taskId) !== true
   const matches = ({ record }: RunEntry): boolean =>
     (status?.includes(record.status) ?? true) &&
     isAskedFor(record.taskId) &&
+    (isRoot !== true || record.parentId === undefined) &&
     (tags?.some((tag) => record.tags.includes(tag)) ?? true)
   const { records, ...cursors } = runs.table.list({
     strands: taskIds,
     notStrands: notTaskIds,
     lists: tags,
+    family: root,
     groups: status?.map(statusGroup),
     matches,
     page,

@@ -169,7 +169,7 @@ function tellInserted(
 
 async function listRuns(
   { ask }: PostgresSession,
-  { status, taskIds, notTaskIds, tags, from, to }: RunFilter,
+  { status, taskIds, notTaskIds, tags, from, to, root, isRoot }: RunFilter,
   page: PageRequest,
 ): Promise<Page<RunRecord>> {
   const filter = {
@@ -177,6 +177,8 @@ async function listRuns(
     task_ids: taskIds,
     not_task_ids: notTaskIds,
     tags,
+    root,
+    is_root: isRoot,
     ...idRange('runs', { from, to }),
   }
   const kind = page.mayLag === true ? LIST_LATE : LIST

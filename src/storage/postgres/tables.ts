@@ -41,6 +41,7 @@ CREATE INDEX runs_reserved ON $s.runs (lane) WHERE reserved = 1;
 CREATE INDEX runs_by_key ON $s.runs (key_scope, key_value, seq) WHERE key_scope IS NOT NULL;
 CREATE INDEX runs_by_status ON $s.runs (status, task_id, (id || ''));
 CREATE INDEX runs_ended ON $s.runs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX runs_by_root ON $s.runs (root_id, (id || '')) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE $s.tokens (
   id text COLLATE "C" PRIMARY KEY,

@@ -26,12 +26,13 @@ export function listSqliteRuns(
   filter: RunFilter,
   page: PageRequest,
 ): Page<RunRecord> {
-  const { status, taskIds, notTaskIds, tags, from, to } = filter
+  const { status, taskIds, notTaskIds, tags, from, to, isRoot } = filter
   const where: Conditions = { texts: [], parameters: [] }
   addList(where, `status ${IN_LIST}`, status)
   addList(where, `task_id ${IN_LIST}`, taskIds)
   addList(where, `task_id NOT ${IN_LIST}`, notTaskIds)
   addList(where, HAS_TAG, tags)
+  if (isRoot === true) where.texts.push('parent_id IS NULL')
   const { rows, ...cursors } = readSqlitePage(session, {
     table: 'runs',
     strands: runStrands(session, filter),
@@ -66,15 +67,19 @@ export function listSqliteTokens(
   return { records: rows.map(tokenOfRow), ...cursors, settled }
 }
 
-/** By tag, or else by task and status; other conditions are checked on the way. */
+/** By root, or else by tag, or else by task and status; other conditions are checked on the way. */
 export function runStrands({ database }: SqliteSession, filter: RunFilter): readonly Strand[] {
-  const { tags, status, taskIds, notTaskIds } = filter
+  const { root, isRoot, tags, status, taskIds, notTaskIds } = filter
+  if (root !== undefined) {
+    const text = 'root_id = ? AND parent_id IS NOT NULL'
+    return strandsOf([root], { from: 'runs INDEXED BY runs_by_root', id: 'id', text })
+  }
   if (tags !== undefined) {
     const from = 'run_tags CROSS JOIN runs ON runs.id = run_tags.run'
     return strandsOf(tags, { from, id: 'run_tags.run', text: 'run_tags.tag = ?' })
   }
   if (status === undefined && taskIds === undefined && notTaskIds === undefined) {
-    return [{ from: 'runs', id: 'id' }]
+    return [{ from: isRoot === true ? 'runs INDEXED BY runs_without_parent' : 'runs', id: 'id' }]
   }
   const wanted = taskIds ?? database.all(EVERY_TASK).map((row) => row['task_id'] as string)
   const tasks = new Set(wanted.filter((taskId) => notTaskIds?.includes(taskId) !== true))

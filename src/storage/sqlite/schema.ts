@@ -37,6 +37,8 @@ export const SQLITE_STEPS: readonly string[] = [
   CREATE INDEX runs_by_key ON runs (key_scope, key_value) WHERE key_scope IS NOT NULL;
   CREATE INDEX runs_by_task ON runs (task_id, status, id);
   CREATE INDEX runs_ended ON runs (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX runs_by_root ON runs (root_id, id) WHERE parent_id IS NOT NULL;
+  CREATE INDEX runs_without_parent ON runs (id) WHERE parent_id IS NULL;
   CREATE TABLE run_tags (
     tag TEXT NOT NULL, run TEXT NOT NULL,
     PRIMARY KEY (tag, run)

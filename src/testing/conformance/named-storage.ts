@@ -23,7 +23,7 @@ export function madeId(prefix: string, name: string, createdAt: number): string 
 }
 
 /** The members that are ids of runs, of tokens, or of what is asked for. */
-const OF_RUNS = new Set(['runId', 'rootId', 'parentId', 'instead', 'scope'])
+const OF_RUNS = new Set(['runId', 'rootId', 'parentId', 'root', 'instead', 'scope'])
 const OF_STORE = new Set(['id', 'after', 'before'])
 /** What a storage never looks into. */
 const OPAQUE = new Set(['chunks', 'end', 'transaction'])

@@ -405,6 +405,8 @@ describe('runs.list', () => {
         tags: fc.subarray(['a', 'b', 'c', 'd'], { minLength: 1 }),
         from: fc.nat(400),
         to: fc.nat(400),
+        root: fc.constantFrom('one', 'two', 'none'),
+        isRoot: fc.constant(true as const),
       },
       { requiredKeys: [] },
     )
@@ -421,7 +423,8 @@ describe('runs.list', () => {
             const createdAt = Math.max(0, at - late)
             const id = idOf(createdAt)
             ids.push(id)
-            const record = queuedRun(id, { taskId, tags: ofRun, createdAt })
+            const family = at % 3 === 0 ? { rootId: at % 2 === 0 ? 'one' : 'two', parentId: 'one' } : {}
+            const record = queuedRun(id, { taskId, tags: ofRun, createdAt, ...family })
             if (storage.runs.get(id) === undefined) storage.runs.insert({ record, now: at, by: BY })
             if (change !== null) {
               const { status, ...changed } = change
@@ -435,7 +438,7 @@ describe('runs.list', () => {
           const all = storage.runs.list({}, { limit: 1_000 }).records
           expect(all).toHaveLength(new Set(idsOf(all)).size)
           for (const [
-            { status, taskIds, notTaskIds, tags: any, from = 0, to = 999 },
+            { status, taskIds, notTaskIds, tags: any, from = 0, to = 999, root, isRoot },
             cursor,
             towards,
           ] of queries) {
@@ -446,7 +449,9 @@ describe('runs.list', () => {
                 notTaskIds?.includes(run.taskId) !== true &&
                 (any?.some((tag) => run.tags.includes(tag)) ?? true) &&
                 run.createdAt >= from &&
-                run.createdAt <= to,
+                run.createdAt <= to &&
+                (root === undefined || (run.rootId === root && run.parentId !== undefined)) &&
+                (isRoot !== true || run.parentId === undefined),
             )
             const id = idOf(cursor)
             const made = madeId('run', id, cursor)
@@ -457,8 +462,10 @@ describe('runs.list', () => {
               matching.filter((run) => run.id > id).slice(-5),
             ][towards]!
             const asked = { status, taskIds, notTaskIds, tags: any, from, to }
-            expect(idsOf(storage.runs.list(asked, page).records)).toEqual(idsOf(expected))
-            if (notTaskIds !== undefined) continue
+            expect(idsOf(storage.runs.list({ ...asked, root, isRoot }, page).records)).toEqual(
+              idsOf(expected),
+            )
+            if (notTaskIds !== undefined || root !== undefined || isRoot !== undefined) continue
             const counted = { ...asked, ...(status?.length === 0 && { status: undefined }) }
             for (const one of statuses) {
               const there = matching.filter((run) => run.status === one).length

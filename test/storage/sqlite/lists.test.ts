@@ -56,6 +56,15 @@ const runFilters: Readonly<Record<string, RunFilter>> = {
   'without some tasks': { notTaskIds: ['other'] },
   'by status, without some tasks': { status: ['QUEUED'], notTaskIds: ['task'] },
   'by everything': { status: ['FAILED'], tags: ['a'], taskIds: ['task'], from: 1, to: 9 },
+  'below a root': { root: 'r' },
+  'below a root, by everything': {
+    root: 'r',
+    status: ['FAILED'],
+    tags: ['a'],
+    taskIds: ['task'],
+    from: 1,
+    to: 9,
+  },
 }
 
 const tokenFilters: Readonly<Record<string, TokenFilter>> = {
@@ -94,6 +103,15 @@ describe('listRuns', () => {
         'SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id<?)',
         'SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id>?)',
       ]),
+    )
+  })
+
+  it('of roots goes along their index, as far as the page', async () => {
+    const steps = await planOf(/\bruns\b/, async ({ runs }) => {
+      for (const page of PAGES) await runs.list({ isRoot: true }, page)
+    })
+    expect(steps.map((step) => step.replace(/ \(.*/, '').replace('SCAN', 'SEARCH'))).toEqual(
+      steps.map(() => 'SEARCH runs USING INDEX runs_without_parent'),
     )
   })
 

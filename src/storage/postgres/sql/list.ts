@@ -22,6 +22,7 @@ export const isBeside = (id: string): string =>
 const isRunAskedFor = `(q.statuses IS NULL OR r.status = ANY (q.statuses))
         AND (q.task_ids IS NULL OR r.task_id = ANY (q.task_ids))
         AND (q.not_task_ids IS NULL OR r.task_id <> ALL (q.not_task_ids))
+        AND (q.is_root IS NULL OR r.parent_id IS NULL)
         AND ${isBeside('r.id')}`
 
 const isTokenAskedFor = `(NOT is_settled OR o.due_at IS NULL OR o.due_at > q.now)
@@ -67,7 +68,11 @@ END $$;
 CREATE FUNCTION $s.run_page(q record) RETURNS text[] LANGUAGE plpgsql STABLE
 ${IN_ORDER} AS $$
 BEGIN
-  IF q.tags IS NOT NULL THEN
+  IF q.root IS NOT NULL THEN
+    RETURN ARRAY(SELECT r.id FROM $s.runs r WHERE r.root_id = q.root AND r.parent_id IS NOT NULL
+      AND (q.tags IS NULL OR r.tag_list && q.tags) AND ${isBeside(ID_IN_STRAND)} AND ${isRunAskedFor}
+      ${inOrder(ID_IN_STRAND)});
+  ELSIF q.tags IS NOT NULL THEN
     RETURN ARRAY(SELECT one.id FROM (SELECT DISTINCT unnest(q.tags) AS tag) AS wanted CROSS JOIN LATERAL (
       SELECT x.run_id AS id FROM $s.run_tags x CROSS JOIN LATERAL (
         SELECT r.id FROM $s.runs r WHERE r.id = x.run_id AND r.tag_list @> ARRAY[x.tag] AND ${isRunAskedFor} OFFSET 0) AS r
@@ -89,7 +94,7 @@ DECLARE
   ids text[];
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
-    tags text[], older text, newer text, count int, floor text, ceiling text);
+    tags text[], root text, is_root boolean, older text, newer text, count int, floor text, ceiling text);
   ids := $s.run_page(q);
   RETURN (SELECT json_build_array(coalesce(json_agg($s.run_json(page.r)), '[]')) FROM (
     SELECT r FROM $s.runs r WHERE r.id = ANY (ids) ${inOrder('r.id')}) AS page);

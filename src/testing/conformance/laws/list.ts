@@ -84,6 +84,50 @@ export const listLaws: readonly Law[] = [
       same('all but one', await runIds(s, { notTaskIds: ['one'] }), ['b'])
     },
   },
+  {
+    id: 'runs.list/below-a-root',
+    law: 'With root, the runs below that run are listed, however deep, and not the run itself; the other filters narrow them.',
+    async check(s) {
+      for (const id of ['a', 'b', 'g']) await s.insertRun(id)
+      const below = { rootId: 'a', parentId: 'a' }
+      await s.insertRun('c', { ...below, taskId: 'one', tags: ['x'] })
+      await s.insertRun('d', { ...below, parentId: 'c', createdAt: s.at(1) })
+      await s.insertRun('e', { rootId: 'b', parentId: 'b' })
+      await s.insertRun('f', {
+        ...below,
+        taskId: 'one',
+        status: 'DELAYED',
+        wakeAt: s.at(9),
+        createdAt: s.at(2),
+      })
+      same('below a', await runIds(s, { root: 'a' }), ['f', 'd', 'c'])
+      same('below b', await runIds(s, { root: 'b' }), ['e'])
+      same('below one without children', await runIds(s, { root: 'g' }), [])
+      same('below one that is no root', await runIds(s, { root: 'c' }), [])
+      same('of a task', await runIds(s, { root: 'a', taskIds: ['one'] }), ['f', 'c'])
+      same('not of a task', await runIds(s, { root: 'a', notTaskIds: ['one'] }), ['d'])
+      same('in a status', await runIds(s, { root: 'a', status: ['DELAYED'] }), ['f'])
+      same('with any of some tags', await runIds(s, { root: 'a', tags: ['x', 'y'] }), ['c'])
+      same('of a time', await runIds(s, { root: 'a', from: s.at(1), to: s.at(1) }), ['d'])
+      const second = await s.storage.runs.list({ root: 'a' }, { limit: 1, after: 'f' })
+      same('a page', [idsOf(second.records), second.next, second.previous], [['d'], 'd', 'd'])
+    },
+  },
+  {
+    id: 'runs.list/roots',
+    law: 'With isRoot, only runs without a parent are listed, also with other filters.',
+    async check(s) {
+      await s.insertRun('a', { tags: ['x'] })
+      await s.insertRun('b', { rootId: 'a', parentId: 'a', tags: ['x'] })
+      await s.insertRun('c')
+      await s.insertRun('d', { rootId: 'a', parentId: 'b' })
+      same('the roots', await runIds(s, { isRoot: true }), ['c', 'a'])
+      same('those with a tag', await runIds(s, { isRoot: true, tags: ['x'] }), ['a'])
+      same('those of tasks', await runIds(s, { isRoot: true, notTaskIds: ['none'] }), ['c', 'a'])
+      const newest = await s.storage.runs.list({ isRoot: true }, { limit: 1 })
+      same('the newest', [idsOf(newest.records), newest.next], [['c'], 'c'])
+    },
+  },
 ]
 
 /** The order of lists whose records were not stored in the order of their ids. */

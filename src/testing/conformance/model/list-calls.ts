@@ -47,13 +47,17 @@ export class ListCalls {
       tags: asked(tagsOf(command)),
       ...(token % 5 === 0 && { taskIds: ['task-a'] }),
       ...(token % 5 === 1 && { notTaskIds: ['task-a'] }),
+      ...(token % 5 === 2 && { root: pick(this.#stage.runIds, token) }),
+      ...(token % 5 === 3 && option % 2 === 0 && { isRoot: true as const }),
       ...boundsOf(command, await this.#stage.run(token)),
     }
     const page = pageOf(command, this.#stage.runIds)
     const what = `runs.list ${describeValue(filter)} ${describeValue(page)}`
     await this.#stage.both(what, (storage) => storage.runs.list(filter, page))
-    const { notTaskIds, ...counted } = filter
-    if (notTaskIds === undefined) await this.#counts(filter, ({ counts }) => counts?.runs(counted, ENOUGH))
+    // These are not counted by.
+    const { notTaskIds, root, isRoot, ...counted } = filter
+    if (notTaskIds === undefined && root === undefined && isRoot === undefined)
+      await this.#counts(filter, ({ counts }) => counts?.runs(counted, ENOUGH))
   }
 
   /** Only while nothing is due, because the number of tokens that a list settles depends on the extent of its scan. */

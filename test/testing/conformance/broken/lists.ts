@@ -117,4 +117,17 @@ export const brokenLists: Readonly<Record<string, Break>> = {
   'runs.list/not-these-tasks': (memory) => ({
     runs: { list: ({ notTaskIds: _, ...filter }, page) => memory.runs.list(filter, page) },
   }),
+  // Only the children are found, and not theirs.
+  'runs.list/below-a-root': (memory) => ({
+    runs: {
+      list({ root, ...filter }, page) {
+        const listed = memory.runs.list({ root, ...filter }, page)
+        if (root === undefined) return listed
+        return { ...listed, records: listed.records.filter(({ parentId }) => parentId === root) }
+      },
+    },
+  }),
+  'runs.list/roots': (memory) => ({
+    runs: { list: ({ isRoot: _, ...filter }, page) => memory.runs.list(filter, page) },
+  }),
 }
