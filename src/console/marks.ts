@@ -6,6 +6,12 @@ export const MARKS: Html = html`<svg class="unseen" aria-hidden="true">
     <circle cx="8" cy="8" r="5.8" />
     <circle class="full" cx="8" cy="8" r="1.8" />
   </symbol>
+  <defs>
+    <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse">
+      <path d="M-1.5 1.5l3-3M0 6l6-6M4.5 7.5l3-3" />
+    </pattern>
+  </defs>
+  <symbol id="i-right" viewBox="0 0 16 16"><path d="M5 2.5 11 8l-6 5.5" /></symbol>
   <symbol id="i-executing" viewBox="0 0 16 16"><path class="full" d="M5 3.2v9.6L12.6 8z" /></symbol>
   <symbol id="i-waiting" viewBox="0 0 16 16">
     <circle cx="8" cy="8" r="5.5" />

@@ -1,5 +1,5 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
-import type { Page, RunFilter, TokenFilter, TokenRead } from '../contract/storage.ts'
+import type { Page, PageRequest, RunFilter, TokenFilter, TokenRead } from '../contract/storage.ts'
 import { runNotFound, tokenNotFound } from '../api/not-found.ts'
 import type { Inside } from '../core/inside.ts'
 
@@ -7,6 +7,14 @@ import type { Inside } from '../core/inside.ts'
 const PAGE_SIZE = 50
 /** So many runs are looked through for those of a queue: no storage lists runs by their queue. */
 const MOST_LOOKED_THROUGH = 1_000
+
+/** So many of the newest runs of a tree are read, and so many of the oldest if there are more. */
+const MOST_NEWEST = 200
+const MOST_OLDEST = 300
+/** So far above a run its parents are looked for. */
+const MOST_ABOVE = 50
+/** So many runs below one are counted for a row of a list. */
+export const MOST_COUNTED = 50
 
 /** So many tokens that wait are looked through for the most urgent, and so much of their questions is read. */
 const MOST_WAITING = 500
@@ -62,6 +70,64 @@ export async function runRecords(
     after = page.next
   }
   return { records, next: after, lookedThrough }
+}
+
+/** The tree that a run is in. */
+export interface RunTree {
+  readonly root: RunRecord
+  /** The children of each run, by its id, the oldest first. */
+  readonly children: ReadonlyMap<string, readonly RunRecord[]>
+  /** There are others, which were not read. */
+  readonly isMore: boolean
+}
+
+/** The tree of a run, with its parents and with `own`, those of its children that are known. Of a large one the oldest and the newest runs. */
+export async function runTree(
+  inside: Inside,
+  record: RunRecord,
+  own: readonly RunRecord[],
+): Promise<RunTree> {
+  const { runs } = inside.host.storage
+  const list = (page: PageRequest): Promise<Page<RunRecord>> =>
+    inside.read(() => runs.list({ root: record.rootId }, page))
+  const newest = await list({ limit: MOST_NEWEST })
+  const { next = '' } = newest
+  const { records, previous } =
+    next === '' ? newest : await list({ limit: MOST_OLDEST, before: record.rootId })
+  const isMore = previous !== undefined && (records[0]?.id ?? '') < next
+  const known = new Map([record, ...own, ...newest.records, ...records].map((each) => [each.id, each]))
+  let root = record
+  for (let above = 0; root.parentId !== undefined && above < MOST_ABOVE; above += 1) {
+    const { parentId } = root
+    const parent = known.get(parentId) ?? (await inside.read(() => runs.get(parentId)))
+    if (parent === undefined) break
+    known.set(parentId, parent)
+    root = parent
+  }
+  const children = new Map<string, RunRecord[]>()
+  for (const each of [...known.values()].sort((one, other) => (one.id < other.id ? -1 : 1))) {
+    const { parentId } = each
+    if (parentId === undefined || each === root) continue
+    const siblings = children.get(parentId)
+    if (siblings === undefined) children.set(parentId, [each])
+    else siblings.push(each)
+  }
+  return { root, children, isMore }
+}
+
+/** How many runs there are below the roots of a page, at most {@link MOST_COUNTED} and one. */
+export async function familySizes(
+  inside: Inside,
+  records: readonly RunRecord[],
+): Promise<ReadonlyMap<string, number>> {
+  const { runs } = inside.host.storage
+  const page = { limit: MOST_COUNTED + 1, mayLag: true } as const
+  const roots = records.filter(({ parentId }) => parentId === undefined)
+  const all = roots.map(async ({ id }) => {
+    const below = await inside.read(() => runs.list({ root: id }, page))
+    return [id, below.records.length] as const
+  })
+  return new Map(await Promise.all(all))
 }
 
 /** What the runs of a page wait for that do. */

@@ -104,10 +104,18 @@ pre { margin: 0; padding: 8px 12px; background: var(--sunken); border-radius: 6p
 pre + p { margin-top: 8px; }
 pre[data-tail] { border-left: 2px solid var(--busy); border-radius: 0 6px 6px 0; max-height: 320px; }
 .columns { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 24px; }
-.timeline td.drawn { width: 55%; vertical-align: middle; }
-.timeline svg { display: block; width: 100%; height: 10px; background: var(--sunken); border-radius: 3px; }
-.timeline .queued { fill: var(--quiet); } .timeline .executing { fill: var(--busy); } .timeline .thrown { fill: var(--bad); } .timeline .waiting { fill: var(--wait); } .timeline .child { fill: var(--good); } .timeline .unknown { fill: var(--edge); }
-.took { list-style: none; font-size: 12px; } .took span { color: var(--soft); } .took li::before { content: ''; display: inline-block; width: 8px; height: 8px; margin-right: 6px; border-radius: 2px; background: var(--quiet); } .took .executing::before { background: var(--busy); } .took .waiting::before { background: var(--wait); } .took .unknown::before { background: var(--edge); }
+.tree { overflow: clip; }
+.row, .axis { position: relative; display: grid; grid-template-columns: minmax(180px, 36%) minmax(0, 1fr) 96px; align-items: center; min-height: 32px; border-top: 1px solid var(--line); }
+.axis { border-top: 0; color: var(--soft); font-size: 12px; } .axis > :first-child { padding-left: 16px; } .axis svg { display: block; width: 97%; height: 32px; overflow: visible; } .axis text { fill: var(--soft); font-size: 11px; } .axis line { stroke: var(--edge); }
+.row:hover { background: var(--hover); } .row.on { background: var(--accent-wash); box-shadow: inset 2px 0 var(--accent); } .row > .num, .axis > .num { padding: 0 16px 0 8px; text-align: right; color: var(--soft); }
+.row .name { display: flex; align-items: center; gap: 6px; min-width: 0; min-height: 32px; padding: 0 8px 0 calc(8px + var(--d, 0) * 20px); }
+.d1 { --d: 1; } .d2 { --d: 2; } .d3 { --d: 3; } .d4 { --d: 4; } .d5 { --d: 5; } .d6 { --d: 6; } .d7 { --d: 7; } .d8 { --d: 8; } .d9 { --d: 9; }
+.row .name > :is(a, span:not(.status)) { flex: 0 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; line-height: 24px; } .row .name > a { color: var(--text); font-weight: 540; } .row .name > span.soft { flex-shrink: 100; } .row .status .i { margin: 0; }
+.row .name > i { width: 24px; flex: none; } .fold { width: 24px; height: 24px; flex: none; } .fold > summary { display: grid; place-items: center; width: 24px; height: 24px; list-style: none; border-radius: 4px; } .fold > summary::-webkit-details-marker { display: none; } .fold > summary:hover { background: var(--sunken); } .fold .i { width: 10px; height: 10px; stroke-width: 2; } .fold[open] .i { transform: rotate(90deg); }
+.row:has(.fold:not([open])) + ol { display: none; }
+.bars { display: block; width: 100%; height: 32px; overflow: visible; } .bars svg { overflow: visible; }
+.bars rect { y: 10px; height: 12px; rx: 2px; min-width: 2px; } .bars .queued { y: 15px; height: 2px; fill: var(--quiet); } .bars .executing { fill: var(--busy); } .bars .waiting { fill: var(--wait-wash); stroke: var(--wait); } .bars .hatched { fill: url(#hatch); } #hatch path { fill: none; stroke: var(--wait); stroke-width: 1.5; } .bars .retry { y: 14px; height: 4px; rx: 0; fill: none; stroke: var(--bad); stroke-dasharray: 2 3; } .bars .unknown { fill: var(--sunken); stroke: var(--field); stroke-dasharray: 3 2; } .bars :is(.thrown, .onward) { fill: none; stroke-width: 1.75; stroke: var(--bad); } .bars .onward { stroke: var(--busy); } .row:has(.status.waiting) .onward { stroke: var(--wait); }
+.took { display: flex; flex-wrap: wrap; gap: 0 16px; padding: 10px 16px; border-bottom: 1px solid var(--line); list-style: none; font-size: 12px; } .took span { color: var(--soft); } .took li::before { content: ''; display: inline-block; width: 8px; height: 8px; margin-right: 6px; border-radius: 2px; background: var(--quiet); } .took .executing::before { background: var(--busy); } .took .waiting::before { background: var(--wait); } .took .unknown::before { background: var(--edge); }
 .counts { display: flex; flex-wrap: wrap; gap: 4px; margin: 0 0 12px; }
 .counts a, .tabs a { display: inline-flex; align-items: center; gap: 8px; min-height: 28px; padding: 0 9px; border-radius: 6px; color: var(--soft); }
 :is(.counts, .tabs) a:hover { color: var(--text); background: var(--sunken); text-decoration: none; }
@@ -180,6 +188,7 @@ const NARROW = `
 @media (max-width: 720px) {
   .columns { grid-template-columns: minmax(0, 1fr); }
   thead { position: absolute; left: -999px; }
+  .row { grid-template-columns: minmax(0, 1fr) auto; } .row .bars { grid-column: 1 / -1; grid-row: 2; width: calc(100% - 32px); height: 28px; margin: -8px 16px 0; } .row .name { padding-left: calc(4px + min(var(--d, 0), 5) * 12px); } .axis { display: none; }
   table, tbody { display: block; width: 100%; }
   tr { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 14px; padding: 8px 16px; border-bottom: 1px solid var(--line); }
   tr:last-child { border-bottom: 0; } tr[data-at] { box-shadow: inset 2px 0 var(--accent); } tr[data-at] td:first-child { box-shadow: none; }
@@ -187,7 +196,6 @@ const NARROW = `
   td:empty { display: none; }
   td:first-child, td.says { flex: 1 1 100%; }
   td .name + .id { display: block; margin: 0; }
-  .timeline td.drawn { flex: 1 1 100%; width: auto; }
   td[data-label]::before { content: attr(data-label) ' '; color: var(--soft); font-size: 12px; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   form.filters { grid-template-columns: repeat(2, minmax(0, 1fr)); }

@@ -102,6 +102,14 @@ export function badge(status: string): Html {
   return marked(status.toLowerCase().replaceAll('_', '-'), status)
 }
 
+/** The mark of a status where there is no room for its word. */
+export function statusMark(status: string): Html {
+  const mark = status.toLowerCase().replaceAll('_', '-')
+  return html`<span class="status ${mark}"
+    ><svg class="i" role="img" aria-label="${status}"><use href="#i-${mark}" /></svg
+  ></span>`
+}
+
 /** A word with the mark of a status; the marks are in the frame of each page. */
 export function marked(mark: string, word: string): Html {
   return html`<span class="status ${mark}"

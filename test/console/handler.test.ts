@@ -430,6 +430,34 @@ describe('the page of runs', () => {
     expect(await says(t.engine.trigger(double, 2))).toBe('')
   })
 
+  it('lists runs without a parent, with the number of those below them, until it is filtered', async () => {
+    const parent = task({
+      id: 'parent',
+      run: (many: number) =>
+        double.batchTriggerAndWait(Array.from({ length: many }, (_, n) => ({ payload: n }))),
+    })
+    await using t = await createTestEngine({ tasks: [parent, double], secretKey: KEY })
+    const few = await t.engine.trigger(parent, 3)
+    const many = await t.engine.trigger(parent, 120)
+    const alone = await t.engine.trigger(double, 1)
+    await t.clock.settle()
+    const visitor = await Visitor.loggedIn(t.engine)
+    const rows = async (query: string): Promise<readonly (readonly [string, string])[]> =>
+      (await visitor.get(`/runs?${query}`)).text
+        .split('<tr id="row-')
+        .slice(1)
+        .map((row) => [row.split('"', 1)[0] ?? '', /data-label="children">([^<]*)</.exec(row)?.[1] ?? ''])
+    expect(await rows('')).toEqual([
+      [alone.id, ''],
+      [many.id, '50+'],
+      [few.id, '3'],
+    ])
+    expect(await rows(`after=${many.id}`)).toEqual([[few.id, '3']])
+    expect((await rows('show=all')).length).toBe(50)
+    expect((await rows(`root=${few.id}`)).length).toBe(3)
+    expect((await rows('status=COMPLETED')).length).toBe(50)
+  })
+
   it('has fifty runs, and keeps the filters from page to page', async () => {
     await using t = await opened()
     for (let n = 0; n < 120; n += 1) await t.engine.trigger(double, n, { tags: n % 2 === 0 ? 'even' : 'odd' })
@@ -752,6 +780,21 @@ describe('the page of engines', () => {
 })
 
 describe('the page of a run', () => {
+  /** The rows of the drawing: the depth and the name, what is drawn, and how long it took. */
+  const rowsOf = (page: string): readonly (readonly string[])[] =>
+    [
+      ...page.matchAll(
+        /<div class="name d(\d)">(.*?)<\/div>\s*<svg class="bars"[^>]*?aria-label="([^"]*)".*?class="num"\s*>(.*?)<\/span\s*>/gs,
+      ),
+    ].map(([, depth = '', name = '', drawn = '', took = '']) => [
+      `${depth} ${name
+        .replace(/<[^>]+>/g, '')
+        .trim()
+        .replace(/\s*\n\s*/g, '')}`,
+      drawn,
+      took.replace(/<[^>]+>/g, '').trim(),
+    ])
+
   it('tells where it stands, and shows all that it has', async () => {
     await using t = await opened()
     const { run, token } = await waiting(t)
@@ -799,19 +842,15 @@ describe('the page of a run', () => {
     expect((await visitor.get(`/runs/${id}`)).text).not.toContain('Timeline')
     await t.clock.advance('90m')
     const spans = async (): Promise<readonly (readonly string[])[]> =>
-      [
-        ...(await visitor.get(`/runs/${id}`)).text.matchAll(
-          /<td>([^\n]*?)<\/td>\s*<td class="drawn">.*?class="(\w+)" x="(\d+)" y="0" width="(\d+)".*?\+ (.*?)<\/span>.*?took">(.*?)<\/td>/gs,
-        ),
-      ].map(([, name = '', ...rest]) => [name.replace(/<[^>]+>/g, ''), ...rest.map((text) => text.trim())])
+      rowsOf((await visitor.get(`/runs/${id}`)).text)
     expect(await spans()).toEqual([
-      ['sleep', 'waiting', '333', '334', '30 min 0 s', '30 min 0 s'],
-      ['child child', 'child', '667', '166', '1 h 0 min', '15 min 0 s'],
-      ['token legal', 'waiting', '833', '167', '1 h 15 min', 'goes on'],
+      ['0 parent', 'in line, or delayed 30 min 0 s, waiting 1 h 0 min, goes on', '1 h 30 min'],
+      ['1 sleep', 'waiting 30 min 0 s', '30 min 0 s'],
+      ['1 child', 'waiting 15 min 0 s', '15 min 0 s'],
+      ['1 legal', 'waiting 15 min 0 s, goes on', '15 min 0 s'],
     ])
     await t.clock.advance('2h')
-    const ended = await spans()
-    expect(ended.at(-1)).toEqual(['token legal', 'waiting', '556', '444', '1 h 15 min', '1 h 0 min'])
+    expect((await spans()).at(-1)).toEqual(['1 legal', 'waiting 1 h 0 min', '1 h 0 min'])
     const { text } = await visitor.get(`/runs/${id}`)
     const took = Array.from(text.matchAll(/<li class="(\w+)">([^<]*)<span>/g), ([, kind, ms]) => [
       kind,
@@ -823,6 +862,62 @@ describe('the page of a run', () => {
     ])
   })
 
+  it('draws the whole tree, to any depth, wherever in it the run is', async () => {
+    const leaf = task({ id: 'leaf', run: (_n: number, { wait }) => wait.for({ minutes: 1 }) })
+    const middle = task({ id: 'middle', run: () => leaf.triggerAndWait(1).unwrap() })
+    const root = task({ id: 'root', run: () => middle.triggerAndWait(undefined).unwrap() })
+    await using t = await createTestEngine({
+      tasks: [leaf, middle, root],
+      secretKey: KEY,
+      clock: { mode: 'manual' },
+    })
+    const { id } = await t.engine.trigger(root, undefined)
+    await t.clock.settle()
+    const visitor = await Visitor.loggedIn(t.engine)
+    const below = (await t.engine.runs.list({ root: id })).data
+    for (const shown of [id, ...below.map((run) => run.id)]) {
+      const { text } = await visitor.get(`/runs/${shown}`)
+      expect(
+        rowsOf(text)
+          .slice(0, 3)
+          .map(([name]) => name),
+      ).toEqual(['0 root', '1 middle', '2 leaf'])
+      expect(/href="\/runs\/(\w+)"\s+aria-current="true"/.exec(text)?.[1]).toBe(shown)
+    }
+  })
+
+  it('folds what has gone well of many alike, and stays small', async () => {
+    const leaf = task({
+      id: 'leaf',
+      retry: { maxAttempts: 1 },
+      run: (n: number) => {
+        if (n === 7) throw new Error('n is 7')
+      },
+    })
+    const root = task({
+      id: 'root',
+      run: async (many: number, { wait }) => {
+        for (let n = 0; n < 8; n += 1) await wait.for({ seconds: 1 })
+        await leaf.batchTriggerAndWait(Array.from({ length: many }, (_, n) => ({ payload: n })))
+      },
+    })
+    await using t = await createTestEngine({ tasks: [leaf, root], secretKey: KEY })
+    const visitor = await Visitor.loggedIn(t.engine)
+    const pageFor = async (many: number): Promise<string> => {
+      const run = await t.engine.trigger(root, many)
+      await run.outcome()
+      return (await visitor.get(`/runs/${run.id}`)).text
+    }
+    const few = rowsOf(await pageFor(60)).map(([name]) => name)
+    expect(few.slice(0, 2)).toEqual(['0 root', '1 sleep× 8'])
+    expect(few).toContain('1 leafn is 7')
+    expect(few).toContain('1 leaf× 59')
+    const many = await pageFor(1_000)
+    expect(many).toContain('× 499+')
+    expect(many).toContain('Not all runs of this tree are drawn.')
+    expect(many.length).toBeLessThan(50_000)
+  })
+
   it('draws no sleep beyond the end of its run', async () => {
     const nap = task({ id: 'nap', run: () => wait.for({ hours: 1 }) })
     await using t = await createTestEngine({ tasks: [nap], secretKey: KEY, clock: { mode: 'manual' } })
@@ -830,8 +925,7 @@ describe('the page of a run', () => {
     await t.clock.advance('10m')
     await t.engine.runs.cancel(id)
     const visitor = await Visitor.loggedIn(t.engine)
-    const took = async (): Promise<unknown> =>
-      /<td>sleep<.*?took">(.*?)</s.exec((await visitor.get(`/runs/${id}`)).text)?.[1]
+    const took = async (): Promise<unknown> => rowsOf((await visitor.get(`/runs/${id}`)).text)[1]?.at(-1)
     expect(await took()).toBe('10 min 0 s')
     await t.clock.advance('2h')
     expect(await took()).toBe('10 min 0 s')
@@ -854,8 +948,7 @@ describe('the page of a run', () => {
     const { text } = await visitor.get(`/runs/${run.id}`)
     expect(text).toMatch(/<h2>Attempts<\/h2>/)
     expect(text).toMatch(/<summary>Error: no ink<\/summary>\s*<pre[^>]*>Error: no ink\n\s+at /)
-    expect(text).toMatch(/data-label="took">\d+ ms</)
-    expect(text).toMatch(/<td>attempt 1, thrown<\/td>[^]*?class="thrown" x="\d+"/)
+    expect(text).toMatch(/aria-label="[^"]*thrown 1 ×"/)
     expect((await visitor.get(`/runs/${other.id}`)).text).not.toContain('<h2>Attempts</h2>')
   })
 

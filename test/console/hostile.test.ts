@@ -121,7 +121,7 @@ describe('text that is hostile', () => {
 function tagsOf(text: string): readonly string[] {
   return [
     ...text.matchAll(
-      /<(?:script(?! src="[^"]*\/script\.js)|img|svg(?! (?:viewBox="0 0 1000 10" preserveAspectRatio="none"|class="(?:i|unseen)") aria-hidden="true">))[^>]*>|<[^>"]*(?:"[^"]*"[^>"]*)*\son\w+=/gi,
+      /<(?:script(?! src="[^"]*\/script\.js)|img|svg(?! (?:class="(?:i|unseen|ticks)" aria-hidden="true"|class="i" role="img" aria-label="[A-Z_]+"|class="bars" role="img" aria-label="[\w ,:×]+"|x="[\d.]+%" y="16")>))[^>]*>|<[^>"]*(?:"[^"]*"[^>"]*)*\son\w+=/gi,
     ),
   ].map(([tag]) => tag)
 }

@@ -8,7 +8,7 @@ import { storedError } from '../../api/serialize.ts'
 import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
 import { exactly, html, type Html, plainJson } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
-import { runRecord } from '../records.ts'
+import { runRecord, runTree } from '../records.ts'
 import {
   badge,
   block,
@@ -24,7 +24,7 @@ import {
 import { eventsOf, formToken, linkedIds, linkTo, may, placeOf, type Visit, tagLinks } from '../visit.ts'
 import { tookOf } from './runs.ts'
 import { nameOfToken } from './token.ts'
-import { timelineOf } from './timeline.ts'
+import { waterfallOf } from './waterfall.ts'
 
 /** The texts of a run that can be downloaded whole. */
 export const RUN_TEXTS = ['payload', 'output', 'metadata', 'error'] as const
@@ -33,7 +33,7 @@ type RunText = (typeof RUN_TEXTS)[number]
 /** So many streams of a run are shown, and so many of the newest chunks of each. */
 const MOST_STREAMS = 20
 const MOST_CHUNKS = 500
-/** So many tokens and children of a run are shown. */
+/** So many tokens of a run are shown. */
 const MOST_ROWS = 200
 /** A payload of so many characters can be edited for a new run. */
 const MOST_EDITED = 20_000
@@ -59,6 +59,8 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
     Promise.all(record.streams.slice(0, MOST_STREAMS).map((key) => streamOf(visit, record, key))),
     actionsOf(visit, record, wrong),
   ])
+  const tree = await runTree(inside, record, asked.runs.slice(-MOST_ROWS))
+  const waterfall = await waterfallOf(visit, { record, asked, tree })
   const description = inside.tasks.get(record.taskId)?.options.description
   const waited = new Set(waitingOn.map((wait) => wait.id))
   const tokens = asked.tokens
@@ -84,7 +86,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
       <div id="facts" data-live>${factsOf(visit, record, owner)}</div>
       <div id="error" data-live>${errorOf(visit, record)}</div>
       <div id="attempts" data-live>${attemptsOf(visit, attempts)}</div>
-      <div id="timeline" data-live>${timelineOf(visit, record, asked)}</div>
+      <div id="timeline" data-live>${waterfall}</div>
       <div class="columns">
         <section>
           <h2>Payload</h2>
@@ -136,7 +138,6 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
             ${tokens.length > MOST_ROWS && html`<p class="note">The last ${MOST_ROWS} of ${count(tokens.length)} tokens.</p>`}`
         }
       </div>
-      <div id="family" data-live>${familyOf(visit, record, asked.runs)}</div>
       <div id="log" data-live>${logOf(visit, id)}</div>
       <div id="streams" data-live>
         ${streams}${rest > 0 && html`<p class="note">${rest} more streams are not shown.</p>`}
@@ -228,40 +229,6 @@ function attemptsOf({ now }: Visit, attempts: readonly RunAttempt[]): Html | und
       }),
     )}
     <p class="note">Those that have thrown, the last 50 at most.</p>`
-}
-
-function familyOf(
-  visit: Visit,
-  { id, parentId, rootId }: RunRecord,
-  children: readonly RunRecord[],
-): Html | undefined {
-  if (parentId === undefined && children.length === 0) return undefined
-  const link = (runId: string): Html =>
-    html`<a class="id" href="${placeOf(visit, 'runs', runId)}">${runId}</a>`
-  return html`<h2>Family</h2>
-    ${
-      parentId !== undefined &&
-      html`<p>
-        Parent ${link(parentId)}${rootId !== parentId && rootId !== id && html`, root ${link(rootId)}`}
-      </p>`
-    }${
-      children.length > 0 &&
-      html`${table(
-        ['Child run', 'Status', 'Created'],
-        children.slice(0, MOST_ROWS).map(
-          (child) =>
-            html`<tr id="row-${child.id}">
-              <td>
-                <a class="name" href="${placeOf(visit, 'runs', child.id)}">${short(child.taskId)}</a
-                ><span class="id">${child.id}</span>
-              </td>
-              <td>${badge(child.status)}</td>
-              <td class="num" data-label="created">${moment(child.createdAt, visit.now)}</td>
-            </tr>`,
-        ),
-      )}
-      ${children.length > MOST_ROWS && html`<p class="note">${count(children.length - MOST_ROWS)} more child runs are not shown.</p>`}`
-    }`
 }
 
 /** The last lines that the run has logged in this process. */

@@ -4,7 +4,7 @@ import { defined } from '../../primitives/defined.ts'
 import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
-import { openWaits, runRecord, runRecords, type RunsPage } from '../records.ts'
+import { familySizes, MOST_COUNTED, openWaits, runRecord, runRecords, type RunsPage } from '../records.ts'
 import { badge, count, duration, moment, short, table } from '../values.ts'
 import { eventsOf, filterOf, linkTo, placeOf, tagLinks, type Visit } from '../visit.ts'
 import { summaryOf } from './summary.ts'
@@ -27,13 +27,15 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
     { name: 'period', label: 'Created within', placeholder: '30m, 2h, 7d' },
   ])
   const { records, lookedThrough } = page
-  const waits = await openWaits(inside, records)
+  const [waits, sizes] = await Promise.all([openWaits(inside, records), familySizes(inside, records)])
   const list =
     records.length === 0
       ? nothing(visit, page)
       : table(
-          ['Run', 'Status', 'What it says', 'Tags', 'Created', 'Took'],
-          records.map((record) => rowOf(visit, record, waits.get(record.id) ?? [])),
+          ['Run', 'Status', 'What it says', 'Tags', 'Children', 'Created', 'Took'],
+          records.map((record) =>
+            rowOf(visit, { record, waits: waits.get(record.id) ?? [], below: sizes.get(record.id) ?? 0 }),
+          ),
           'list',
         )
   return {
@@ -47,6 +49,11 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
         ${list}${
           lookedThrough !== undefined &&
           html`<p class="note">Looked through ${count(lookedThrough)} runs for this queue.</p>`
+        }${
+          hasNoFilter(visit) &&
+          html`<p class="note">
+            Runs without a parent. <a href="${linkTo(visit, 'runs', { show: 'all' })}">Show children too</a>
+          </p>`
         }
       </div>
       ${pageLinks(visit, 'runs', page)}`,
@@ -68,12 +75,20 @@ async function pageOfRuns(visit: Visit): Promise<RunsPage> {
     tags: tag === undefined ? undefined : [tag],
     queue: filterOf(visit, 'queue'),
     from: sinceOf(visit),
+    root: filterOf(visit, 'root'),
+    isRoot: hasNoFilter(visit) ? (true as const) : undefined,
   }
   return runRecords(inside, filter, cursorsOf(visit))
 }
 
+/** Then only the roots of trees are listed: a run with many children would fill the page. */
+function hasNoFilter({ url: { searchParams } }: Visit): boolean {
+  return [...searchParams].every(([name, value]) => value === '' || name === 'after' || name === 'before')
+}
+
 async function countsOfRuns(visit: Visit): Promise<Html | undefined> {
-  if (filterOf(visit, 'id') !== undefined) return undefined
+  // These are not counted by.
+  if (filterOf(visit, 'id') !== undefined || filterOf(visit, 'root') !== undefined) return undefined
   const given = { taskIdentifier: filterOf(visit, 'task'), tag: filterOf(visit, 'tag') }
   const also = { queue: filterOf(visit, 'queue'), from: sinceOf(visit) }
   const counts = await visit.engine.runs.counts(defined({ ...given, ...also }))
@@ -86,7 +101,14 @@ function tasksOf(visit: Visit): readonly string[] {
   return [...new Set([...visit.inside.tasks.ids, ...(asked === undefined ? [] : [asked])])].sort()
 }
 
-function rowOf(visit: Visit, record: RunRecord, waits: readonly TokenRecord[]): Html {
+interface ListedRun {
+  readonly record: RunRecord
+  readonly waits: readonly TokenRecord[]
+  /** How many runs there are below it. */
+  readonly below: number
+}
+
+function rowOf(visit: Visit, { record, waits, below }: ListedRun): Html {
   const { now } = visit
   const { id, taskId, status, tags, createdAt } = record
   return html`<tr id="row-${id}">
@@ -98,9 +120,14 @@ function rowOf(visit: Visit, record: RunRecord, waits: readonly TokenRecord[]): 
     <td>${badge(status)}</td>
     <td class="says ${record.errorJson !== undefined && 'ink'}">${summaryOf(record, waits, now)}</td>
     <td>${tagLinks(visit, 'runs', tags)}</td>
+    <td class="num" ${below > 0 && html`data-label="children"`}>${below > 0 && childrenOf(below)}</td>
     <td class="num" data-label="created">${moment(createdAt, now)}</td>
     <td class="num" data-label="took">${tookOf(record)}</td>
   </tr>`
+}
+
+function childrenOf(below: number): string {
+  return below > MOST_COUNTED ? `${count(MOST_COUNTED)}+` : count(below)
 }
 
 /** From the first start to the end. */
