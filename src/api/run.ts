@@ -302,6 +302,12 @@ export interface ListRunsParams extends TagFilter {
    */
   readonly taskIdentifier?: string | readonly string[]
   /**
+   * The runs below this root, however deep.
+   *
+   * @default all
+   */
+  readonly root?: string
+  /**
    * Created within this time until now.
    *
    * @default no bound

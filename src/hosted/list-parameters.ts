@@ -11,6 +11,7 @@ export const PAGE_BEFORE = 'page[before]'
 /* Those of the list of runs. */
 
 export const TASK_FILTER = 'filter[taskIdentifier]'
+export const ROOT_FILTER = 'filter[root]'
 export const RUN_TAG_FILTER = 'filter[tag]'
 
 /* Those of the list of tokens. */

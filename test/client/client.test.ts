@@ -63,6 +63,17 @@ describe('createClient', () => {
     expect((await wait.listTokens()).data).toMatchObject([{ runId: run.id }])
   })
 
+  it('lists the runs below a root', async () => {
+    const parent = bodyTask(async () => counting.triggerAndWait({ a: 1, b: 1 }), { id: 'parent' })
+    await using t = await reachedEngine({ tasks: [parent, counting] })
+    const root = await t.client.tasks.trigger<typeof parent>('parent', null)
+    await root.result()
+    expect((await t.client.runs.list({ root: root.id })).data).toMatchObject([
+      { taskIdentifier: 'counting', rootId: root.id },
+    ])
+    expect((await t.client.runs.list({ root: 'run_none' })).data).toEqual([])
+  })
+
   it('shows the engine that holds a run, as the engine does', async () => {
     const waits = bodyTask(async ({ wait }) => wait.for({ days: 1 }), { id: 'waits' })
     await using t = await reachedEngine({ tasks: [waits], clock: testClock({ mode: 'manual' }) })

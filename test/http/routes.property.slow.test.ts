@@ -103,6 +103,7 @@ const param = fc.constantFrom(
   'filter[tags]',
   'filter[tag]',
   'filter[taskIdentifier]',
+  'filter[root]',
   'filter[createdAt][from]',
   'filter[createdAt][period]',
   'filter[x]',

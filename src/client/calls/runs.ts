@@ -22,7 +22,7 @@ import {
   RETRIEVE_RUN_ADDRESS,
 } from '../../hosted/addresses.ts'
 import { ACCESS_TOKEN } from '../../hosted/headers.ts'
-import { RUN_TAG_FILTER, TASK_FILTER } from '../../hosted/list-parameters.ts'
+import { ROOT_FILTER, RUN_TAG_FILTER, TASK_FILTER } from '../../hosted/list-parameters.ts'
 import type { CallOptions, ClientRuns, FollowOptions, RemoteRunHandle } from '../namespaces.ts'
 import type { Part } from '../following/followed-run.ts'
 import { runParts, runStates } from '../following/run-parts.ts'
@@ -43,6 +43,7 @@ import { readListedRun, readRetrievedRun } from '../wire/run.ts'
 const LIST_NAMES: OptionNames<ListRunsParams & CallOptions> = {
   status: true,
   taskIdentifier: true,
+  root: true,
   ...TAG_NAMES,
   period: true,
   from: true,
@@ -79,6 +80,7 @@ export class RunsCalls implements ClientRuns {
         const query = {
           ...listQuery(params, cursor),
           [TASK_FILTER]: joined(params.taskIdentifier, 'taskIdentifier'),
+          [ROOT_FILTER]: params.root,
           [RUN_TAG_FILTER]: joined(wantedTags(params), 'tags'),
         }
         const request = { address: LIST_RUNS_ADDRESS, query } as const

@@ -34,6 +34,7 @@ export async function listedRuns(
     status: statusesOf(params.status, RUN_STATUSES),
     taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
     tags: listOf(wantedTags(params), 'tags'),
+    root: params.root === undefined ? undefined : requireName(params.root, 'root'),
     ...createdBounds(params, kernel.host.now()),
   }
   const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }

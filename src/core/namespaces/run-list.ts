@@ -8,7 +8,7 @@ import type { RunsListed } from './list-pages.ts'
 import { checkedList, LIST_NAMES } from './token-list.ts'
 
 const FILTERS: OptionNames<ListRunsParams> = /* @__PURE__ */ Object.assign(
-  { taskIdentifier: true },
+  { taskIdentifier: true, root: true },
   LIST_NAMES,
   TAG_NAMES,
 )

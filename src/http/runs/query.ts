@@ -22,9 +22,10 @@ export function readRunQuery(
   request: Request,
   { caller, limits }: { readonly caller: Caller; readonly limits: Pick<Limits, 'pageSize'> },
 ): ListRunsParams | undefined {
-  const query = new ListQuery(request, ['status', 'taskIdentifier', 'tag', 'isTest'])
+  const query = new ListQuery(request, ['status', 'taskIdentifier', 'root', 'tag', 'isTest'])
   const [tasks, tags] = [query.list('taskIdentifier'), query.list('tag')]
   requireAll(caller, { tasks, tags })
+  const root = query.text('root')
   const asked = query.list('status')
   const status = asked?.filter((each) => !NEVER.includes(each)).map((each) => OLDER.get(each) ?? each)
   const isNone = (asked !== undefined && status?.length === 0) || query.text('isTest') === 'true'
@@ -34,6 +35,7 @@ export function readRunQuery(
     // `list` refuses an unknown status.
     ...(status === undefined ? {} : { status: status as readonly RunStatus[] }),
     ...(tasks === undefined ? {} : { taskIdentifier: tasks }),
+    ...(root === undefined ? {} : { root }),
     ...(tags === undefined ? {} : { tag: tags }),
   }
   return isNone ? undefined : params

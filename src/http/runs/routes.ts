@@ -23,7 +23,7 @@ import {
   type Schema,
   TEXT,
 } from '../operation.ts'
-import { RUN_TAG_FILTER, STATUS_FILTER, TASK_FILTER } from '../../hosted/list-parameters.ts'
+import { ROOT_FILTER, RUN_TAG_FILTER, STATUS_FILTER, TASK_FILTER } from '../../hosted/list-parameters.ts'
 import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, parseJson, readBody } from '../requests/body.ts'
 import { readJsonObject, requireJsonObject } from '../requests/json-body.ts'
@@ -94,6 +94,11 @@ const reading: readonly Route<RunParts>[] = [
           in: 'query',
           description: 'Runs of any of these tasks.',
           isList: true,
+        },
+        {
+          name: ROOT_FILTER,
+          in: 'query',
+          description: 'The runs below this one, which has no parent, however deep.',
         },
         { name: RUN_TAG_FILTER, in: 'query', description: 'Runs with any of these tags.', isList: true },
         {

@@ -221,6 +221,28 @@ describe('runs.list', () => {
     expect(second.data.map(({ payload }) => payload)).toEqual([1, 0])
   })
 
+  it('lists the runs below a root, however deep', async () => {
+    const parent = task({
+      id: 'parent',
+      run: async () => {
+        await double.trigger(1, { idempotencyKey: 'a key of its own' })
+        await child.triggerAndWait(undefined)
+      },
+    })
+    const child = task({ id: 'child', run: () => double.triggerAndWait(2).unwrap() })
+    await using t = await createTestEngine({ tasks: [double, parent, child] })
+    const root = await t.engine.trigger(parent, undefined)
+    await t.engine.trigger(double, 3)
+    await t.clock.settle()
+    const below = (await t.engine.runs.list({ root: root.id })).data
+    expect(below.map(({ taskIdentifier }) => taskIdentifier)).toEqual(['double', 'child', 'double'])
+    expect(new Set(below.map(({ rootId }) => rootId))).toEqual(new Set([root.id]))
+    const narrowed = await t.engine.runs.list({ root: root.id, taskIdentifier: 'double', limit: 1 })
+    expect([narrowed.data[0]?.payload, narrowed.hasNextPage()]).toEqual([2, true])
+    expect((await t.engine.runs.list({ root: below[1]?.id ?? '' })).data).toEqual([])
+    await expect(t.engine.runs.list({ root: '' })).rejects.toThrow(TypeError)
+  })
+
   it('filters by status, task, tag and time of creation, all at once', async () => {
     await using t = await createTestEngine({ tasks: [double, nap], clock: { mode: 'manual' } })
     const start = t.clock.now()

@@ -222,6 +222,7 @@ describe('listing runs', () => {
     ['filter[taskIdentifier]=echo', [1, 0]],
     ['filter[taskIdentifier]=echo,fails', [2, 1, 0]],
     ['filter[tag]=a,b', [1, 0]],
+    ['filter[root]=run_none', []],
     ['filter[isTest]=false', [2, 1, 0]],
     ['filter[isTest]=true', []],
   ])('filters: %s', (query, expected) =>
