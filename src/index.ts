@@ -131,6 +131,16 @@ export type {
 } from './api/schedule.ts'
 export type { StandardSchemaV1 } from './api/standard-schema.ts'
 export type {
+  EngineStreamsNamespace,
+  InputListener,
+  InputOptions,
+  InputStream,
+  OnceInputOptions,
+  SendInputOptions,
+  TakeInputOptions,
+  WaitInputOptions,
+} from './api/input.ts'
+export type {
   AppendStreamOptions,
   DefinedStream,
   MetadataNamespace,

@@ -144,6 +144,7 @@ export interface EngineSettings {
   readonly storageWaitMs: number
   readonly historyChunks: number
   readonly historyBytes: number
+  readonly unreadInputs: number
 }
 
 /** The options that test tools hand on; storage and clock are theirs. */
@@ -167,7 +168,11 @@ const NAMES: OptionNames<EngineOptions> = /* @__PURE__ */ Object.assign({}, ENGI
   storage: true,
   clock: true,
 })
-const STREAM_NAMES: OptionNames<StreamOptions> = { historyChunks: true, historyBytes: true }
+const STREAM_NAMES: OptionNames<StreamOptions> = {
+  historyChunks: true,
+  historyBytes: true,
+  unreadInputs: true,
+}
 const RETENTION_NAMES: OptionNames<RetentionOptions> = { maxAge: true, maxCount: true, maxBytes: true }
 
 /** Checks everything an engine is given before it exists. */
@@ -227,10 +232,11 @@ function checkRetention(retention: RetentionOptions): void {
 
 function readStreamOptions(streams: StreamOptions = {}): Required<StreamOptions> {
   requireOptions(streams, 'streams', STREAM_NAMES)
-  const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = streams
+  const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024, unreadInputs = 1_000 } = streams
   requireWhole(historyChunks, 'streams.historyChunks', { from: 1 })
   requireWhole(historyBytes, 'streams.historyBytes', { from: 1 })
-  return { historyChunks, historyBytes }
+  requireWhole(unreadInputs, 'streams.unreadInputs', { from: 1 })
+  return { historyChunks, historyBytes, unreadInputs }
 }
 
 /** Token URLs begin with it: a query or a fragment would swallow the rest, credentials would be given away. */

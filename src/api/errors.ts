@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'ERR_ENGINE_CLOSED'
   | 'ERR_ENGINE_OPEN'
   | 'ERR_HOSTED_ONLY'
+  | 'ERR_INBOX_FULL'
   | 'ERR_LISTEN_FAILED'
   | 'ERR_NO_ENGINE'
   | 'ERR_NOT_APPROVER'

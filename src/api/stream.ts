@@ -26,6 +26,14 @@ export interface StreamOptions {
    * @default `16_777_216` (16 MiB)
    */
   readonly historyBytes?: number
+  /**
+   * Messages of each input stream that a run may leave unread, and at most 16 MB of them: `send` rejects more with
+   * `ERR_INBOX_FULL`. See docs/messages.md.
+   *
+   * @unit messages
+   * @default `1_000`
+   */
+  readonly unreadInputs?: number
 }
 
 /** A source that `streams.pipe` reads. */

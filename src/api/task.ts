@@ -13,7 +13,8 @@ import type {
   TasksNamespace,
   TriggerOptions,
 } from './run.ts'
-import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
+import type { EngineStreamsNamespace } from './input.ts'
+import type { MetadataNamespace } from './stream.ts'
 import type { LinkingWaitNamespace } from './token.ts'
 
 /** The run, the task and the attempt, as the task sees them. */
@@ -57,7 +58,7 @@ export interface Namespaces {
   readonly metadata: MetadataNamespace
   readonly runs: TaskRunsNamespace
   readonly tasks: TasksNamespace
-  readonly streams: StreamsNamespace
+  readonly streams: EngineStreamsNamespace
 }
 
 /** The second argument of `run`. */

@@ -20,7 +20,7 @@ export type KnownBy = 'name' | 'key'
 
 /** A wait of a run or an effect, as far as it says which one it is. */
 export interface AskedWait {
-  /** `token`, `forToken`, `for`, `until`, `trigger` or `once`. */
+  /** `token`, `forToken`, `for`, `until`, `trigger`, `input` or `once`. */
   readonly kind: string
   /** That of an effect is its key. */
   readonly name?: string | undefined
@@ -38,6 +38,7 @@ export const CALLS: Readonly<Record<string, string>> = {
   trigger: 'triggerAndWait',
   once: 'once',
   forToken: 'wait.forToken',
+  input: 'streams.input',
 }
 
 /**

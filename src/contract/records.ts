@@ -108,9 +108,10 @@ export type TokenStatus = 'WAITING' | 'COMPLETED' | 'TIMED_OUT'
  * - `ONCE`: the stored result of `once`; no deadline.
  * - `BINDING`: a name bound to what its output says: an idempotency key of `forToken` to a token, a batch to its runs, a place
  *   of a run to a child that other triggers put off. Born `COMPLETED`.
+ * - `INPUT`: an input of a run, by its number in its stream, or which inputs a place of the run has read. See `input-keys.ts`.
  * - `RUN`: the end of a run. Its id is `run:<run id>`; a storage derives it from the run and may keep no record of it.
  */
-export type TokenKind = 'MANUAL' | 'SLEEP' | 'ONCE' | 'BINDING' | 'RUN'
+export type TokenKind = 'MANUAL' | 'SLEEP' | 'ONCE' | 'BINDING' | 'INPUT' | 'RUN'
 
 export interface TokenRecord {
   /** That of a `MANUAL` token begins with `createdAt`, like that of a run. */

@@ -14,6 +14,7 @@ import { Host } from './host/host.ts'
 import { STORED_VALUES, type Values } from '../api/values.ts'
 import { type ClassOf, Kernel } from './kernel.ts'
 import { ACCESS_TOKENS, TIMELINE } from './namespaces/late-calls.ts'
+import { EngineInputs } from './namespaces/inputs.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
 import { EngineQueue, QUEUES } from './namespaces/queue-handle.ts'
@@ -35,7 +36,8 @@ import type { QueueHandle, RetrievedQueue } from '../api/queue.ts'
 import type { SchedulesNamespace } from '../api/schedule.ts'
 import { EngineSchedules } from './schedules/schedules.ts'
 import { shutDown } from './shutdown.ts'
-import type { MetadataNamespace, StreamsNamespace } from '../api/stream.ts'
+import type { EngineStreamsNamespace } from '../api/input.ts'
+import type { MetadataNamespace } from '../api/stream.ts'
 import type { TimelineEntry, TimelineOptions } from '../api/timeline.ts'
 import type { AccessGrant, AccessTokenOptions } from '../api/access.ts'
 import type { Duration, EngineWaitNamespace } from '../api/token.ts'
@@ -74,7 +76,7 @@ export interface Engine extends AsyncDisposable {
   readonly metadata: MetadataNamespace
   readonly runs: EngineRunsNamespace
   readonly tasks: TasksNamespace
-  readonly streams: StreamsNamespace
+  readonly streams: EngineStreamsNamespace
   readonly schedules: SchedulesNamespace
   /**
    * One queue, over all engines on the storage: its runs, to pause it, and to change its limit. See docs/queues-and-schedules.md.
@@ -193,7 +195,7 @@ function namespacesOf(kernel: Kernel, classOf: ClassOf): OwnNamespaces {
     once: (key, effect) => effects.run(key, effect),
     ...valued,
     metadata: new EngineMetadata(kernel),
-    streams: new EngineStreams(kernel, effects),
+    streams: new EngineStreams(kernel, effects, valued.inputs),
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
     queue: (name) => new EngineQueue((call) => kernel.call(() => call(kernel)), name),
     queues: () => kernel.read(() => QUEUES.use(({ listQueues }) => listQueues(kernel))),
@@ -210,9 +212,15 @@ function valueNamespaces(
   kernel: Kernel,
   values: Values,
   classOf: ClassOf,
-): { readonly wait: EngineWait; readonly runs: EngineRuns; readonly tasks: EngineTasks } {
+): {
+  readonly wait: EngineWait
+  readonly inputs: EngineInputs
+  readonly runs: EngineRuns
+  readonly tasks: EngineTasks
+} {
   return {
     wait: new (classOf(EngineWait))(kernel, values),
+    inputs: new EngineInputs(kernel, values),
     runs: new EngineRuns(kernel, values),
     tasks: new (classOf(EngineTasks))(kernel, values),
   }
@@ -244,7 +252,7 @@ class TaskEngine implements Engine {
     return this.#kernel.namespaces.tasks
   }
 
-  get streams(): StreamsNamespace {
+  get streams(): EngineStreamsNamespace {
     return this.#kernel.namespaces.streams
   }
 

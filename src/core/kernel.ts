@@ -82,12 +82,15 @@ export class Kernel extends Door {
   #tools: Namespaces | undefined
   #schedules: Schedules | undefined
   #unsubscribe: Unsubscribe | undefined
+  /** So many messages of an input stream may be unread. */
+  readonly unreadInputs: number
   readonly #keepAlive: boolean
   #release: ReleaseHold | undefined
 
   constructor(host: Host, settings: EngineSettings, classOf: ClassOf) {
     super()
     this.host = host
+    this.unreadInputs = settings.unreadInputs
     this.#keepAlive = settings.keepAlive
     this.upcalls = upcallsOf(this)
     this.tasks = new TaskRegistry(settings.tasks, settings.retry)

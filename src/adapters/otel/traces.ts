@@ -34,6 +34,7 @@ interface TracedAttempt {
 
 const WAIT_NAMES: Readonly<Record<TokenKind, string>> = {
   MANUAL: 'wait for token',
+  INPUT: 'wait for message',
   SLEEP: 'sleep',
   RUN: 'wait for run',
   ONCE: 'wait for token',

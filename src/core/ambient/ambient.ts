@@ -20,10 +20,13 @@ import type {
 } from '../../api/run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
-import type { MetadataNamespace, ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
+import type { EngineStreamsNamespace } from '../../api/input.ts'
+import type { InputCalls } from '../../api/input-calls.ts'
+import type { MetadataNamespace, ReadStreamOptions } from '../../api/stream.ts'
 import { STORED } from '../../api/noted-value.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import { CALLER } from '../../api/run-place.ts'
+import { defineInput } from '../namespaces/define-input.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
 import { EngineQueue } from '../namespaces/queue-handle.ts'
 import type { Namespaces } from '../../api/task.ts'
@@ -51,7 +54,7 @@ export const runs: TaskRunsNamespace = /* @__PURE__ */ Object.defineProperty(
 export const tasks: TasksNamespace = /* @__PURE__ */ withStored(tasksOf)
 
 /** Streams of the engine of the current run, or of the default engine. */
-export const streams: StreamsNamespace = /* @__PURE__ */ streamsOf(findEngine)
+export const streams: EngineStreamsNamespace = /* @__PURE__ */ streamsOf(findEngine)
 
 /** Schedules of the tasks of the engine of the current run, or of the default engine; see docs/queues-and-schedules.md#schedules. */
 export const taskSchedules: SchedulesNamespace = /* @__PURE__ */ {
@@ -173,10 +176,12 @@ function tasksOf(find: FindEngine): TasksNamespace {
   }
 }
 
-function streamsOf(find: FindEngine): StreamsNamespace {
-  const own: StreamsNamespace = {
+function streamsOf(find: FindEngine): EngineStreamsNamespace {
+  const inputs = inputsOf(find)
+  const own: EngineStreamsNamespace = {
     // A definition is made before there is an engine: it looks for one when it is used.
     define: (options) => defineStream(own, options),
+    input: (options) => defineInput(inputs, options),
     pipe: (key, source, options) => currentEngine(find).streams.pipe(key, source, options),
     append: (key, chunk, options) => askEngine((engine) => engine.streams.append(key, chunk, options), find),
     read: <Chunk>(run: RunReference, key: string, options?: ReadStreamOptions) =>
@@ -187,6 +192,17 @@ function streamsOf(find: FindEngine): StreamsNamespace {
       ),
   }
   return own
+}
+
+function inputsOf(find: FindEngine): InputCalls {
+  return {
+    send: (input, sent) => askEngine(({ inputs }) => inputs.send(input, sent), find),
+    wait: (input, options) => waitOnEngine(({ inputs }) => inputs.wait(input, options), find),
+    once: (input, options) => waitOnEngine(({ inputs }) => inputs.once(input, options), find),
+    take: (input, options) => askEngine(({ inputs }) => inputs.take(input, options), find),
+    peek: (input) => askEngine(({ inputs }) => inputs.peek(input), find),
+    on: (input, handler) => currentEngine(find).inputs.on(input, handler),
+  }
 }
 
 /**

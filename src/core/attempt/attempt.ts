@@ -14,6 +14,7 @@ import type { PollsAs } from '../../api/shown-run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { MetadataNamespace } from '../../api/stream.ts'
+import type { InputCalls } from '../../api/input-calls.ts'
 import type { Namespaces } from '../../api/task.ts'
 import type { LogEntry } from './log-entry.ts'
 import { AnswerOrder, type GivenAnswer } from './answer-order.ts'
@@ -79,6 +80,7 @@ export interface EngineNamespaces extends Namespaces {
   queue(name: string): QueueHandle
   queues(): Promise<readonly RetrievedQueue[]>
   once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result>
+  readonly inputs: InputCalls
   log(entry: LogEntry): void
   createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string>
   /** Those whose values are as they are stored. Absent where these do without a codec. */
@@ -161,6 +163,8 @@ export class Attempt {
   heldAnswers = 0
   /** So many of its writes are out: until they are answered it does not park. */
   writesOut = 0
+  /** So many waits are open that it does not park for. */
+  awake = 0
   /** Calls that were refused since it ended. */
   refusals = 0
   /** The order of its answers, from the first one on. */
@@ -288,9 +292,9 @@ export class Attempt {
     this.hold('executing')
   }
 
-  /** The run does more than wait: it has a source that goes on, or an effect of `once`. */
+  /** The run does more than wait: it has a source that goes on, or an effect of `once`, or waits with its slot. */
   get isWorking(): boolean {
-    return this.streams?.isWorking === true || this.kernel.effects.areOf(this)
+    return this.awake > 0 || this.streams?.isWorking === true || this.kernel.effects.areOf(this)
   }
 
   /** Its function waits while a source of its goes on: the clock is told of sources by themselves. */

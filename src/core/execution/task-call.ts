@@ -29,7 +29,8 @@ import {
   type SettlesCalls,
 } from '../../api/run-place.ts'
 import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
-import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
+import type { EngineStreamsNamespace } from '../../api/input.ts'
+import type { MetadataNamespace } from '../../api/stream.ts'
 import type { LinkingWaitNamespace } from '../../api/token.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
@@ -333,7 +334,7 @@ export class AttemptTools implements RunTools, HasRunPlace {
     return this.#attempt.kernel.tools.tasks
   }
 
-  get streams(): StreamsNamespace {
+  get streams(): EngineStreamsNamespace {
     return this.#attempt.kernel.tools.streams
   }
 }

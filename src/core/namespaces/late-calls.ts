@@ -6,6 +6,7 @@ import type * as accessToken from './access-token.ts'
 import type * as release from './continue-run.ts'
 import type * as tokenChanges from './change-token.ts'
 import type * as counts from './counts.ts'
+import type * as inputs from './input-work.ts'
 import type * as lists from './list-pages.ts'
 import type * as questions from './questions.ts'
 import type * as replay from './replay.ts'
@@ -24,6 +25,7 @@ export const TIMELINE: Late<typeof timeline> = /* @__PURE__ */ late(() => import
 export const ACCESS_TOKENS: Late<typeof accessToken> = /* @__PURE__ */ late(() => import('./access-token.ts'))
 export const RELEASE: Late<typeof release> = /* @__PURE__ */ late(() => import('./continue-run.ts'))
 export const COUNTS: Late<typeof counts> = /* @__PURE__ */ late(() => import('./counts.ts'))
+export const INPUTS: Late<typeof inputs> = /* @__PURE__ */ late(() => import('./input-work.ts'))
 export const LISTS: Late<typeof lists> = /* @__PURE__ */ late(() => import('./list-pages.ts'))
 export const QUESTIONS: Late<typeof questions> = /* @__PURE__ */ late(() => import('./questions.ts'))
 export const REPLAY: Late<typeof replay> = /* @__PURE__ */ late(() => import('./replay.ts'))

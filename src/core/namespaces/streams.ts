@@ -2,6 +2,9 @@ import { leftAtEnd, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireName, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { Watcher } from '../changes/watchers.ts'
+import type { EngineStreamsNamespace, InputOptions, InputStream } from '../../api/input.ts'
+import type { InputCalls } from '../../api/input-calls.ts'
+import { defineInput } from './define-input.ts'
 import { defineStream } from './define-stream.ts'
 import type { Kernel } from '../kernel.ts'
 import type { OnceEffects } from './once.ts'
@@ -13,7 +16,6 @@ import type {
   PipedStream,
   PipeStreamOptions,
   ReadStreamOptions,
-  StreamsNamespace,
   StreamSource,
   WriteStreamOptions,
 } from '../../api/stream.ts'
@@ -29,17 +31,23 @@ const PIPE_NAMES: OptionNames<PipeStreamOptions> = { signal: true, target: true 
 const APPEND_NAMES: OptionNames<AppendStreamOptions> = { target: true, once: true }
 
 /** Streams of one engine. */
-export class EngineStreams implements StreamsNamespace {
+export class EngineStreams implements EngineStreamsNamespace {
   readonly #kernel: Kernel
   readonly #effects: OnceEffects
+  readonly #inputs: InputCalls
 
-  constructor(kernel: Kernel, effects: OnceEffects) {
+  constructor(kernel: Kernel, effects: OnceEffects, inputs: InputCalls) {
     this.#kernel = kernel
     this.#effects = effects
+    this.#inputs = inputs
   }
 
   define<Chunk>(options: { readonly id: string }): DefinedStream<Chunk> {
     return defineStream(this, options)
+  }
+
+  input<Input = unknown>(options: InputOptions<Input>): InputStream<Input> {
+    return defineInput(this.#inputs, options)
   }
 
   pipe<Chunk>(key: string, source: StreamSource<Chunk>, options: PipeStreamOptions = {}): PipedStream<Chunk> {

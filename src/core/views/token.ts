@@ -62,7 +62,8 @@ export function tokenSettlement<Output>(
   return { result: by === undefined ? { ok: true, output } : { ok: true, output, by }, output }
 }
 
-function timeoutError(record: TokenRecord): WaitpointTimeoutError {
+/** The error of a wait whose token was not completed in time. */
+export function timeoutError(record: TokenRecord): WaitpointTimeoutError {
   const { id, timeoutAt = 0 } = record
   const withdrawn = withdrawalOf(record)
   const ended = withdrawn ? 'was withdrawn' : 'timed out'

@@ -20,6 +20,7 @@ import type {
   DebounceOptions,
   TriggerOptions,
 } from '../../api/run.ts'
+import type { EngineStreamsNamespace, InputOptions, InputStream, SendInputOptions } from '../../api/input.ts'
 import type { MetadataNamespace, ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
 import type { CreateTokenOptions, Duration, EngineWaitNamespace, TokenReference } from '../../api/token.ts'
 import { InjectedFault } from './boundaries.ts'
@@ -57,7 +58,7 @@ export class SurvivingEngine implements Engine {
   #wait: EngineWaitNamespace | undefined
   #runs: EngineRunsNamespace | undefined
   #tasks: TasksNamespace | undefined
-  #streams: StreamsNamespace | undefined
+  #streams: EngineStreamsNamespace | undefined
   #calls = 0
 
   constructor(world: World, { mayRepeat, name }: SurvivingEngineOptions) {
@@ -87,7 +88,7 @@ export class SurvivingEngine implements Engine {
     return (this.#tasks ??= this.#survivingTasks())
   }
 
-  get streams(): StreamsNamespace {
+  get streams(): EngineStreamsNamespace {
     return (this.#streams ??= this.#survivingStreams())
   }
 
@@ -167,6 +168,12 @@ export class SurvivingEngine implements Engine {
     const idempotencyKey = `${caller} ${(this.#calls += 1)}`
     // All of these options are optional.
     return { ...options, idempotencyKey, idempotencyKeyTTL: KEY_TTL } as Options
+  }
+
+  /** A message that is sent again is accepted once, by a key. */
+  #sentOnce(options?: SendInputOptions): SendInputOptions | undefined {
+    if (!this.#mayRepeat || options?.idempotencyKey !== undefined) return options
+    return { ...options, idempotencyKey: `${this.#name} ${(this.#calls += 1)}` }
   }
 
   #handle<Output>(handle: RunHandle<Output>): RunHandle<Output> {
@@ -262,14 +269,21 @@ export class SurvivingEngine implements Engine {
     }
   }
 
-  #survivingStreams(): StreamsNamespace {
-    const current = (): StreamsNamespace => this.#life.engine.streams
+  #survivingStreams(): EngineStreamsNamespace {
+    const current = (): EngineStreamsNamespace => this.#life.engine.streams
     const read: StreamsNamespace['read'] = <Chunk>(...args: Parameters<StreamsNamespace['read']>) =>
       mortal(current().read<Chunk>(...args), this.#life.process)
     return {
       define: <Chunk>({ id }: { readonly id: string }) => ({
         ...current().define<Chunk>({ id }),
         read: (run: RunReference, options?: ReadStreamOptions) => read<Chunk>(run, id, options),
+      }),
+      input: <Input>(options: InputOptions<Input>): InputStream<Input> => ({
+        ...current().input<Input>(options),
+        send: (run, data, given) => {
+          const keyed = this.#sentOnce(given)
+          return this.survive((engine) => engine.streams.input<Input>(options).send(run, data, keyed))
+        },
       }),
       pipe: (key, source, options) => current().pipe(key, source, options),
       append: (key, chunk) => current().append(key, chunk),

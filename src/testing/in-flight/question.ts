@@ -25,6 +25,7 @@ export interface InFlightQuestion {
 /** The calls that made the tokens of each kind, where their key does not say it. */
 const CALLS_BY_KIND: Readonly<Record<TokenKind, string>> = {
   MANUAL: 'wait.createToken',
+  INPUT: 'streams.input',
   SLEEP: 'wait.for or wait.until',
   ONCE: 'once',
   BINDING: 'wait.forToken',
