@@ -139,6 +139,8 @@ export interface InsideRuns {
   bare(record: RunRecord): Promise<RetrievedRun>
   /** Changes a run that is read first: one change of each run at a time. */
   inTurn<T>(runId: string, change: () => Promise<T>): Promise<T>
+  /** Sends a message to a run. Its value is as it is stored. */
+  sendInput(runId: string, sent: { readonly stream: string; readonly data: unknown }): Promise<void>
   /** Changes the metadata as the task itself would. False: the attempt was ended from outside meanwhile. */
   replaceMetadata(
     attempt: SeenAttempt,
@@ -244,6 +246,8 @@ function runsOf(kernel: Kernel): InsideRuns {
       retrievedRun(kernel, record),
     inTurn: (runId, change) => kernel.runTurns.take(runId, change),
     replaceMetadata: (attempt, change) => replaceMetadata(kernel, ownAttempt(attempt), change),
+    sendInput: (run, { stream, data }) =>
+      (kernel.namespaces.stored ?? kernel.namespaces).inputs.send({ id: stream }, { run, data, options: {} }),
     addTags: (runId, tags) => tagRun(kernel, runId, tags),
     count: (filter, atMost) =>
       kernel.read(() => COUNTS.use(({ COUNT_RUNS }) => kernel.asked(COUNT_RUNS, { filter, atMost }))),

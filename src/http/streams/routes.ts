@@ -12,6 +12,7 @@ import { decodeText } from '../requests/text.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { requireReadableRun } from '../runs/access.ts'
+import { SEND_INPUT } from './input-route.ts'
 import { OutsideWriter } from './outside-writer.ts'
 import { readStream } from './read.ts'
 import { RunCursor } from './run-cursor.ts'
@@ -80,6 +81,7 @@ const WRITING =
   'Only the process that executes the run can write: 409 in another one, 400 for a run that has ended, 422 for one stream too many.'
 
 const routes: readonly Route<StreamParts>[] = [
+  SEND_INPUT,
   // Readable without a client library: see docs/in-the-browser.md.
   route(
     FOLLOW_RUN_ADDRESS,

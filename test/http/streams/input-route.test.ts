@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { streams, wait } from 'waitpoint'
+import { createHandler } from 'waitpoint/http'
+import { bodyTask } from '../../support/body-task.ts'
+import { createTestEngine } from 'waitpoint/testing'
+
+const KEY = 'tr_dev_xxxxxxxx'
+const inbox = streams.input<unknown>({ id: 'messages' })
+
+describe('POST /realtime/v1/streams/:runId/input/:stream', () => {
+  it('sends a message for a token with the scope, and says of others why not', async () => {
+    await using t = await createTestEngine({
+      tasks: [
+        bodyTask(async () => {
+          await wait.for({ seconds: 1 })
+          return inbox.take()
+        }),
+      ],
+      secretKey: KEY,
+      streams: { unreadInputs: 2 },
+      clock: { mode: 'manual' },
+    })
+    const handler = createHandler(t.engine)
+    const run = await t.engine.tasks.trigger('body', null)
+    const send = async (body: string, key = KEY, id = run.id): Promise<number> => {
+      const response = await handler(
+        new Request(`https://app.example/realtime/v1/streams/${id}/input/messages`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body,
+        }),
+      )
+      return response.status
+    }
+    expect(await send('{"data":{"text":"a"}}')).toBe(200)
+    expect(await send('{"data":{"text":"b"}}', run.publicAccessToken)).toBe(403)
+    expect(await send(`{"data":"${'x'.repeat(1_048_577)}"}`)).toBe(413)
+    expect(await send('{"data":null}')).toBe(200)
+    expect(await send('{"data":3}')).toBe(429)
+    expect(await send('3')).toBe(400)
+    expect(await send('{"data":1}', KEY, 'run_unknown')).toBe(404)
+    await t.clock.advance('1s')
+    expect(await run.result()).toEqual([{ text: 'a' }, null])
+    expect(await send('{"data":1}')).toBe(409)
+  })
+})
