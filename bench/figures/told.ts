@@ -14,7 +14,7 @@ const SECRET = 'tr_dev_told'
 const later = task({ id: 'later', run: () => 0 })
 const asks = task({
   id: 'asks',
-  run: async (_payload: null, { wait }) => await wait.forToken(await wait.createToken({ tags: [TAG] })),
+  run: async (_payload: null, { wait }) => wait.forToken(await wait.createToken({ tags: [TAG] })),
 })
 const report = task({ id: 'report', schedule: {}, run: () => 0 })
 

@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     const failed = await engine.trigger(failing, `${'long '.repeat(50)}${'x'.repeat(1_000_000)}`)
     await failed.outcome()
     for (let count = 0; count < 3; count += 1) await engine.trigger(mail, undefined)
-    await engine.tasks.trigger(report.id, {} as never)
+    await engine.tasks.trigger(report.id, {})
     await engine.trigger(mail, undefined, { queue: { name: 'q'.repeat(120) }, delay: '1h' })
     // It executes, as its source is open, and waits beside that.
     for await (const tokens of engine.wait.subscribeToTokens()) if (tokens.length > 0) break

@@ -731,7 +731,9 @@ export function inBranch<T>(attempt: Attempt, content: number, body: () => T): T
 
 /** The place where a branch begins: see {@link inBranch}. */
 export function placeOfBranch(attempt: Attempt, content: number, chunks?: EffectChunks): Place<Attempt> {
-  return new Place(attempt, undefined, undefined, chunks).branch(content)
+  const place = new Place(attempt)
+  place.chunks = chunks
+  return place.branch(content)
 }
 
 /** What the effect of an attempt writes that the caller runs in, if it does. */

@@ -13,7 +13,7 @@ const SETTLED = /* @__PURE__ */ Promise.resolve()
 export class Place<Attempt> {
   readonly attempt: Attempt
   /** What the effect writes that this is part of. */
-  readonly chunks: EffectChunks | undefined
+  chunks: EffectChunks | undefined = undefined
   readonly #high: number
   readonly #low: number
   /** The place of the synchronous code that entered this one, until that code has ended: see {@link enterCall}. */
@@ -23,9 +23,8 @@ export class Place<Attempt> {
   /** From the second call on. */
   #calls: Calls | undefined = undefined
 
-  constructor(attempt: Attempt, high = 0x811c9dc5, low = 0x2f0b4c47, chunks?: EffectChunks) {
+  constructor(attempt: Attempt, high = 0x811c9dc5, low = 0x2f0b4c47) {
     this.attempt = attempt
-    this.chunks = chunks
     this.#high = high
     this.#low = low
   }
@@ -64,7 +63,9 @@ export class Place<Attempt> {
   static #after<Attempt>(place: Place<Attempt>, content: number, index: number): Place<Attempt> {
     const high = mix(mix(place.#high, content), index)
     const low = mix(mix(place.#low ^ 0x5bd1e995, index), content)
-    return new Place(place.attempt, high, low, place.chunks)
+    const after = new Place(place.attempt, high, low)
+    after.chunks = place.chunks
+    return after
   }
 }
 

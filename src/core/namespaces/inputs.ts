@@ -108,7 +108,7 @@ export class EngineInputs implements InputCalls {
     })
   }
 
-  on(input: DefinedInput, handler: (data: unknown) => unknown): InputListener {
+  on(input: DefinedInput, handler: ((data: unknown) => unknown) | undefined): InputListener {
     const attempt = this.#kernel.requireRunning('streams.input().on')
     if (handler === undefined) throw new TypeError('Cannot listen to streams.input: give a handler')
     requireFunction(handler, 'the handler of streams.input')

@@ -55,8 +55,7 @@ export async function* pagesOf(
       const page = (await reader.take(isOver)) ?? NOTHING_YET
       const { chunks, hasNext } = page
       const pages = last === undefined ? [page] : await last.shown(page, run)
-      for (const shown of pages)
-        if (shown.chunks.length > 0 || (shown.end !== undefined && !isEndTold)) yield shown
+      yield* pages.filter((shown) => shown.chunks.length > 0 || (shown.end !== undefined && !isEndTold))
       const end = pages.at(-1)?.end
       if (end !== undefined && end.reason !== 'interrupted') return
       // An interrupted segment is the last one until the next attempt writes.

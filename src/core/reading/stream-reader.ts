@@ -1,4 +1,4 @@
-import type { ChunkRecord, SegmentEnd, StreamRecord } from '../../contract/records.ts'
+import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../../contract/records.ts'
 import type { ChunksRead } from '../../contract/storage.ts'
 import { badness } from '../../contract/segment-ends.ts'
 import { StreamLaggedError } from '../../api/errors.ts'
@@ -74,28 +74,24 @@ export class StreamReader {
 
   #page({ stream, chunks: read }: ChunksRead, isOver: boolean): ChunkPage {
     const { segments } = stream
-    // What it has read before it was cut off may be lost.
-    const last = this.isLast && this.isResumed ? this.#position - 1 : this.#position
-    const index = (this.#segment ??= segmentAt(stream, last))
-    const segment = segments[index]
+    const index = (this.#segment ??= segmentAt(stream, this.#known))
+    const isFollowed = segments.length > index + 1
     const next = segments[index + 1]?.first ?? stream.next
     const first = this.#position
     const chunks = read.length > next - first ? read.slice(0, next - first) : read
     this.#position += chunks.length
-    const isFollowed = segments.length > index + 1
     const hasNext = this.#position >= next && isFollowed
-    const isLost = isFollowed || (!isOver && segment?.end !== undefined && badness(segment.end) === 2)
-    const page = {
-      attempt: segment?.attempt ?? 1,
-      first,
-      chunks,
-      hasNext,
-      start: segment?.first ?? 0,
-      isLost,
-    }
-    if (segment?.end === undefined || this.#position < next) return page
+    const { attempt = 1, first: start = 0, end } = (segments[index] ?? {}) as Partial<SegmentRecord>
+    const isLost = isFollowed || (!isOver && isCut(end))
+    const page = { attempt, first, chunks, hasNext, start, isLost }
+    if (end === undefined || this.#position < next) return page
     if (hasNext) this.#segment = index + 1
-    return this.#isKnown(segment.end, isOver) ? page : { ...page, end: segment.end }
+    return this.#isKnown(end, isOver) ? page : { ...page, end }
+  }
+
+  /** The last position that it knows of. What it had read before it was cut off may be lost. */
+  get #known(): number {
+    return this.isLast && this.isResumed ? this.#position - 1 : this.#position
   }
 
   /** Began where a lost attempt broke off, for the chunks of the next one; without any chunk, as long as one may come. */
@@ -114,6 +110,11 @@ function nextLimit(chunks: readonly ChunkRecord[], limit: number): number {
   const largest = chunks.reduce((most, { bytes }) => Math.max(most, bytes), 1)
   const fitting = Math.max(1, Math.floor(PAGE_BYTES / largest))
   return Math.min(fitting, chunks.length < limit ? limit : 4 * limit, MOST_CHUNKS)
+}
+
+/** The attempt that wrote the segment was lost. */
+function isCut(end: SegmentEnd | undefined): boolean {
+  return end !== undefined && badness(end) === 2
 }
 
 /** The last segment that starts at or before a position. */

@@ -24,7 +24,7 @@ export function runJson(run: Run, apiVersion?: string): object {
 }
 
 /** A run with all its fields. */
-export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): Pick<Run, 'metadata'> {
+export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): Readonly<Record<string, unknown>> {
   const { error, attempts, isCanceled: _alias, ...rest } = withPlainValues(run)
   return {
     ...rest,

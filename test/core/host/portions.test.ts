@@ -6,7 +6,7 @@ import { Portions } from '../../../src/core/host/portions.ts'
 const PORTION = 524_288
 
 /** Portions on a host with turns, which are counted. */
-function counted(): { readonly portions: Portions; turn(): number } {
+function counted(): { readonly portions: Portions; readonly turn: () => number } {
   let turn = 0
   const clock = { isTurnDue: () => false } as never
   const afterTurn = (_label: string, goOn: () => void): void => {

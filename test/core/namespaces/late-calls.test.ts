@@ -15,7 +15,7 @@ const CALLS: Readonly<Record<string, (engine: Engine) => Promise<unknown>>> = {
 
 /** What the calls change. */
 async function stateOf(engine: Engine): Promise<unknown> {
-  const held = await engine.tasks.trigger('keyed', undefined as never, { idempotencyKey: 'k' })
+  const held = await engine.tasks.trigger('keyed', undefined, { idempotencyKey: 'k' })
   const { isPaused, limit } = await engine.queue('mail').retrieve()
   return { held: held.isCached, isPaused, limit, schedules: (await engine.schedules.list()).length }
 }
@@ -70,7 +70,7 @@ async function withEngine(
     },
   })
   await using engine = createEngine({ tasks: [keyed, caller], storage, clock })
-  await engine.trigger(keyed, undefined, { idempotencyKey: 'k' })
+  await engine.tasks.trigger('keyed', undefined, { idempotencyKey: 'k' })
   await engine.trigger(caller)
   await clock.settle()
   check(await stateOf(engine))

@@ -5,7 +5,7 @@ import { bodyTask } from '../../support/body-task.ts'
 import { createTestEngine } from 'waitpoint/testing'
 
 const KEY = 'tr_dev_xxxxxxxx'
-const inbox = streams.input<unknown>({ id: 'messages' })
+const inbox = streams.input({ id: 'messages' })
 
 describe('POST /realtime/v1/streams/:runId/input/:stream', () => {
   it('sends a message for a token with the scope, and says of others why not', async () => {
