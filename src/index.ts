@@ -151,7 +151,7 @@ export type {
   StreamsNamespace,
   StreamSource,
   StreamTarget,
-  WriteStreamOptions,
+  TargetStreamOptions,
 } from './api/stream.ts'
 export type {
   CancelContext,

@@ -32,11 +32,11 @@ function valueOf(text: string): unknown {
 const clock = plainClock()
 const random = seededRandom(1)
 const client = readClientOptions({ baseUrl: 'http://localhost', accessToken: 'x' }, { clock, random })
-const { historyChunks, historyBytes, ...engine } = readEngineOptions({})
+const { historyChunks, historyBytes, unreadInputs, ...engine } = readEngineOptions({})
 
 it.each([
   ['createEngine(options)', engine],
-  ['createEngine({ streams })', { historyChunks, historyBytes }],
+  ['createEngine({ streams })', { historyChunks, historyBytes, unreadInputs }],
   ['createHandler(engine, { limits })', readLimits()],
   ['sqliteStorage(options)', readSqliteOptions({ path: 'app.db' })],
   ['postgresStorage(options)', readPostgresOptions({ connectionString: 'postgres://localhost' })],

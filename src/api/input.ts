@@ -106,6 +106,7 @@ export interface InputStream<Input> {
    *
    * @example
    * ```ts
+   * const inbox = streams.input<{ text: string }>({ id: 'messages' })
    * await inbox.send(run, { text: 'and the second crate?' }, { by: { id: 'ann' } })
    * ```
    */

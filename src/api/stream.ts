@@ -51,7 +51,7 @@ export interface PipedStream<Chunk> {
 export type StreamTarget = 'self' | 'parent' | 'root' | (string & {})
 
 /** Options of writing to a stream. */
-export interface WriteStreamOptions {
+export interface TargetStreamOptions {
   /**
    * Whose stream it is: that of this run (`self`), of the run that triggered it (`parent`), of the first run of its tree (`root`), or of the
    * run with this id. A run without a parent is its own parent. See docs/streams.md.
@@ -62,7 +62,7 @@ export interface WriteStreamOptions {
 }
 
 /** Options of `streams.append`. */
-export interface AppendStreamOptions extends WriteStreamOptions {
+export interface AppendStreamOptions extends TargetStreamOptions {
   /**
    * A name for the chunk in its stream: a run appends one chunk under it, however often it is executed. Only to a stream of the run itself.
    *
@@ -72,7 +72,7 @@ export interface AppendStreamOptions extends WriteStreamOptions {
 }
 
 /** Options of `streams.pipe`. */
-export interface PipeStreamOptions extends WriteStreamOptions {
+export interface PipeStreamOptions extends TargetStreamOptions {
   /**
    * Stops the source.
    *

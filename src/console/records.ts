@@ -14,7 +14,7 @@ const MOST_OLDEST = 300
 /** So far above a run its parents are looked for. */
 const MOST_ABOVE = 50
 /** So many runs below one are counted for a row of a list. */
-export const MOST_COUNTED = 50
+export const MOST_BELOW = 50
 
 /** So many tokens that wait are looked through for the most urgent, and so much of their questions is read. */
 const MOST_WAITING = 500
@@ -40,7 +40,7 @@ export async function runRecord(inside: Inside, id: string): Promise<RunRecord> 
 }
 
 /** The newest run of a task. */
-export async function newestRun(inside: Inside, taskId: string): Promise<RunRecord | undefined> {
+export async function newestOfTask(inside: Inside, taskId: string): Promise<RunRecord | undefined> {
   const { runs } = inside.host.storage
   const { records } = await inside.read(() => runs.list({ taskIds: [taskId] }, { limit: 1 }))
   return records[0]
@@ -115,13 +115,13 @@ export async function runTree(
   return { root, children, isMore }
 }
 
-/** How many runs there are below the roots of a page, at most {@link MOST_COUNTED} and one. */
+/** How many runs there are below the roots of a page, at most {@link MOST_BELOW} and one. */
 export async function familySizes(
   inside: Inside,
   records: readonly RunRecord[],
 ): Promise<ReadonlyMap<string, number>> {
   const { runs } = inside.host.storage
-  const page = { limit: MOST_COUNTED + 1, mayLag: true } as const
+  const page = { limit: MOST_BELOW + 1, mayLag: true } as const
   const roots = records.filter(({ parentId }) => parentId === undefined)
   const all = roots.map(async ({ id }) => {
     const below = await inside.read(() => runs.list({ root: id }, page))

@@ -29,7 +29,6 @@ import {
   EXPLANATION,
   KEY_RESET,
   INPUTS,
-  LAST_ATTEMPT,
   LISTS,
   QUESTIONS,
   RELEASE,
@@ -39,6 +38,7 @@ import {
   TIMELINE,
   TOKEN_CHANGES,
 } from './namespaces/late-calls.ts'
+import { LAST_ATTEMPT } from './reading/stream-pages.ts'
 import { ScheduleBook } from './schedules/schedule-book.ts'
 import { SCHEDULE_BOOK } from './schedules/schedules.ts'
 

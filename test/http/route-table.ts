@@ -104,6 +104,7 @@ const REQUESTS: Readonly<Record<string, Partial<Pick<RouteRow, 'path' | 'body' |
   changeMetadata: { body: { operations: [{ type: 'append', key: 'list', value: 1 }] }, changes: true },
   followRunsByPolling: { path: '/realtime/v1/runs?tags=a' },
   announceStream: { changes: true },
+  sendInput: { body: { data: 'next' }, changes: true },
   writeStream: { body: { type: 'text-delta' }, changes: true },
   appendChunk: { body: 'text', changes: true },
   createPublicToken: { body: { scopes: ['read:runs'] } },
@@ -144,6 +145,7 @@ const PARTS: Readonly<Record<string, string>> = {
   'packets/:path': '$packet',
   'content/:key': '$key',
   'idempotencyKeys/:key': 'keyed',
+  'input/:stream': 'messages',
   ':key{.+}': 'k',
 }
 

@@ -4,7 +4,7 @@ import { defined } from '../../primitives/defined.ts'
 import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
-import { familySizes, MOST_COUNTED, openWaits, runRecord, runRecords, type RunsPage } from '../records.ts'
+import { familySizes, MOST_BELOW, openWaits, runRecord, runRecords, type RunsPage } from '../records.ts'
 import { badge, count, duration, moment, short, table } from '../values.ts'
 import { eventsOf, filterOf, linkTo, placeOf, tagLinks, type Visit } from '../visit.ts'
 import { summaryOf } from './summary.ts'
@@ -127,7 +127,7 @@ function rowOf(visit: Visit, { record, waits, below }: ListedRun): Html {
 }
 
 function childrenOf(below: number): string {
-  return below > MOST_COUNTED ? `${count(MOST_COUNTED)}+` : count(below)
+  return below > MOST_BELOW ? `${count(MOST_BELOW)}+` : count(below)
 }
 
 /** From the first start to the end. */

@@ -3,7 +3,7 @@ import type { TimelineEntry } from '../../api/timeline.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
-import { newestRun } from '../records.ts'
+import { newestOfTask } from '../records.ts'
 import { badge, count, moment, short, table } from '../values.ts'
 import { eventsOf, linkedIds, linkTo, placeOf, type Visit } from '../visit.ts'
 
@@ -26,7 +26,7 @@ export async function schedulesPage(visit: Visit): Promise<PageContent> {
   const rows = await Promise.all(
     sorted
       .slice(0, MOST_SCHEDULES)
-      .map(async (schedule) => rowOf(visit, schedule, await newestRun(visit.inside, schedule.taskId))),
+      .map(async (schedule) => rowOf(visit, schedule, await newestOfTask(visit.inside, schedule.taskId))),
   )
   return {
     title: 'Schedules',

@@ -2,7 +2,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
 import { exactly, html, type Html, plainJson } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
-import { newestRun } from '../records.ts'
+import { newestOfTask } from '../records.ts'
 import { badge, count, indentedText, moment, short, table } from '../values.ts'
 import { eventsOf, formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
 import type { WrongPayload } from './run.ts'
@@ -29,7 +29,7 @@ export async function tasksPage(visit: Visit, wrong?: WrongTaskPayload): Promise
   const mayTrigger = await may(visit, 'trigger')
   const rows = await Promise.all(
     all.slice(0, MOST_TASKS).map(async (task) => {
-      const newest = await newestRun(visit.inside, task.id)
+      const newest = await newestOfTask(visit.inside, task.id)
       const refused = wrong?.taskId === task.id ? wrong : undefined
       return rowOf(visit, { task, newest }, mayTrigger && formOf(visit, { task, newest }, refused))
     }),

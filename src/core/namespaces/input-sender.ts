@@ -19,7 +19,7 @@ import { checkedInput, insertOf, newInput, noteOf, RUN_ASKED } from './input-rec
 import { answeredJson } from './questions.ts'
 
 /** A message has at most so many bytes, and what is unread of a stream so many in all. */
-export const MOST_INPUT_BYTES = 1_048_576
+const MOST_INPUT_BYTES = 1_048_576
 const MOST_UNREAD_BYTES = 16 * MOST_INPUT_BYTES
 
 const NAMES: OptionNames<SendInputOptions> = { idempotencyKey: true, by: true }

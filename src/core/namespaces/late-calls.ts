@@ -1,6 +1,5 @@
 import { type Late, late } from '../../primitives/late.ts'
 import type * as explanation from '../reading/explanation.ts'
-import type * as lastAttempt from '../reading/last-attempt.ts'
 import type * as timeline from '../reading/timeline.ts'
 import type * as accessToken from './access-token.ts'
 import type * as release from './continue-run.ts'
@@ -17,9 +16,6 @@ import type * as tags from './tag-run.ts'
 // What most programs never call.
 export const EXPLANATION: Late<typeof explanation> = /* @__PURE__ */ late(
   () => import('../reading/explanation.ts'),
-)
-export const LAST_ATTEMPT: Late<typeof lastAttempt> = /* @__PURE__ */ late(
-  () => import('../reading/last-attempt.ts'),
 )
 export const TIMELINE: Late<typeof timeline> = /* @__PURE__ */ late(() => import('../reading/timeline.ts'))
 export const ACCESS_TOKENS: Late<typeof accessToken> = /* @__PURE__ */ late(() => import('./access-token.ts'))

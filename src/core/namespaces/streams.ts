@@ -17,10 +17,10 @@ import type {
   PipeStreamOptions,
   ReadStreamOptions,
   StreamSource,
-  WriteStreamOptions,
+  TargetStreamOptions,
 } from '../../api/stream.ts'
 import { type Attempt, endedReader, endError, lateAttempt, refuse } from '../attempt/attempt.ts'
-import { chunkOf, streamTopic } from '../streams/channel.ts'
+import { chunkRecord, streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
 import { StreamReader } from '../reading/stream-reader.ts'
 import type { ChunkPage } from '../../api/stream-page.ts'
@@ -110,7 +110,7 @@ export class EngineStreams implements EngineStreamsNamespace {
       throw new RangeError(
         `Cannot append once to stream "${key}" of run "${to}": use \`once\` with streams of the own run`,
       )
-    const { value } = chunkOf(chunk, key)
+    const { value } = chunkRecord(chunk, key)
     const record = `streams.append ${JSON.stringify(key)} ${once}`
     return this.#effects.run(record, () =>
       this.#kernel.streams.appendOnce(attempt, { key, once: `once ${once}` }, value),
@@ -136,7 +136,7 @@ interface OnceAppend extends Required<Pick<AppendStreamOptions, 'once'>> {
 }
 
 /** The other run that a target names; none for the run itself. */
-function otherRun({ record }: Attempt, { target = 'self' }: WriteStreamOptions = {}): string | undefined {
+function otherRun({ record }: Attempt, { target = 'self' }: TargetStreamOptions = {}): string | undefined {
   const { id, parentId = id, rootId } = record
   requireName(target, 'target')
   const named = new Map([

@@ -7,7 +7,11 @@ import { isFinal } from '../../contract/run-states.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type StreamPlace, StreamReader } from './stream-reader.ts'
 import type { ChunkPage } from '../../api/stream-page.ts'
-import { LAST_ATTEMPT } from '../namespaces/late-calls.ts'
+import { type Late, late } from '../../primitives/late.ts'
+import type * as lastAttempt from './last-attempt.ts'
+
+/** What few readers ask for. */
+export const LAST_ATTEMPT: Late<typeof lastAttempt> = /* @__PURE__ */ late(() => import('./last-attempt.ts'))
 
 const NOTHING_YET: ChunkPage = { attempt: 1, first: 0, chunks: [], hasNext: false, start: 0, isLost: false }
 

@@ -194,7 +194,7 @@ export class StreamChannel {
    * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of what is not JSON.
    */
   append(value: unknown, progress?: ChunkProgress): void | Promise<void> {
-    const chunk = chunkOf(value, this.key)
+    const chunk = chunkRecord(value, this.key)
     if (this.#refusal !== undefined) throw this.#refusal
     if (progress !== undefined) {
       const { writer, last = -1 - this.#pending.length } = progress
@@ -436,7 +436,7 @@ function refusedBy(runId: string, key: string, record: RunRecord | undefined): W
  *
  * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of what is not JSON.
  */
-export function chunkOf(value: unknown, key: string): ChunkRecord {
+export function chunkRecord(value: unknown, key: string): ChunkRecord {
   const bytes = isBytes(value) ? -1 : measureJson(value)
   if (bytes < 0) throw refusal(value, key)
   return JsonText.ofValue(value, bytes)
