@@ -173,7 +173,9 @@ describe('an effect that writes to a stream', () => {
   it('may handle a chunk that is refused', async () => {
     const body = bodyTask(() =>
       once('effect', async () => {
-        const refused = await streams.append('k', () => 1).catch((error: unknown) => (error as { code: string }).code)
+        const refused = await streams
+          .append('k', () => 1)
+          .catch((error: unknown) => (error as { code: string }).code)
         await streams.append('k', 'a')
         return refused
       }),
