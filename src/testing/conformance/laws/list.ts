@@ -73,6 +73,9 @@ export const listLaws: readonly Law[] = [
       same('status', await runIds(s, { status: ['DELAYED', 'FAILED'] }), ['c'])
       same('tags', await runIds(s, { tags: ['x', 'y'] }), ['b', 'a'])
       same('creation', await runIds(s, { from: s.at(1), to: s.at(2) }), ['b', 'a'])
+      await s.insertRun('d', { createdAt: s.at(4), updatedAt: s.at(6) })
+      same('creation, not a change', await runIds(s, { from: s.at(5), to: s.at(7) }), [])
+      same('creation, before a change', await runIds(s, { from: s.at(4), to: s.at(5) }), ['d'])
     },
   },
   {
