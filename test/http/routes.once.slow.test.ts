@@ -63,10 +63,12 @@ describe('createRoutes', () => {
       'OPTIONS /api/v1/runs/:id/stream',
       'OPTIONS /api/v1/tasks/:id/trigger',
       'OPTIONS /api/v1/waitpoints/tokens/:id/complete',
+      'OPTIONS /api/v1/waitpoints/tokens/:id/stream',
       'OPTIONS /realtime/v1/batches/:id',
       'OPTIONS /realtime/v1/runs',
       'OPTIONS /realtime/v1/runs/:id',
       'OPTIONS /realtime/v1/streams/:runId/:key{.+}',
+      'OPTIONS /realtime/v1/streams/:runId/input/:stream',
     ])
   })
 

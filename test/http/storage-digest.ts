@@ -2,7 +2,7 @@ import type { Engine } from 'waitpoint'
 import type { TokenKind } from '../../src/contract/records.ts'
 import { kernelOf } from '../../src/core/engine.ts'
 
-const KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'ONCE', 'BINDING']
+const KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'ONCE', 'BINDING', 'INPUT']
 
 /** Everything a storage has that a request could change, as a text that is another when it is. */
 export async function digestOf(engine: Engine): Promise<string> {

@@ -3,7 +3,7 @@ import type { Law } from '../law.ts'
 import { same } from '../sameness.ts'
 import { idsOf, type Subject } from '../subject.ts'
 
-const KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'ONCE', 'BINDING']
+const KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'ONCE', 'BINDING', 'INPUT']
 
 /** The fields of a token or a child that a run has asked for. */
 function askedAs(runId: string, value: string): Pick<TokenRecord & RunRecord, 'key' | 'runId'> {
@@ -35,7 +35,7 @@ export const askedLaws: readonly Law[] = [
       await s.update(child, { status: 'COMPLETED', outputJson: '2' }, 2)
       await s.insertRun('t', childOf('r', 'another'))
       const tokens: unknown[] = []
-      for (const id of ['t-BINDING', 't-ONCE', 't-SLEEP', 't-MANUAL'])
+      for (const id of ['t-BINDING', 't-INPUT', 't-ONCE', 't-SLEEP', 't-MANUAL'])
         tokens.push((await s.storage.tokens.get(id, s.at(2)))?.record)
       const runs = [await s.storage.runs.get('s'), await s.storage.runs.get('t')]
       same('while it executes', await s.storage.runs.asked('r'), { tokens, runs })
