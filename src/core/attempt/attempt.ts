@@ -20,7 +20,7 @@ import type { LogEntry } from './log-entry.ts'
 import { AnswerOrder, type GivenAnswer } from './answer-order.ts'
 import type { EffectChunks } from './effect-chunks.ts'
 import { ExecutionLimit } from './execution-limit.ts'
-import { enterCall, Place } from './places.ts'
+import { EffectPlace, enterCall, Place } from './places.ts'
 import type { Recall } from './recall.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
 
@@ -731,8 +731,7 @@ export function inBranch<T>(attempt: Attempt, content: number, body: () => T): T
 
 /** The place where a branch begins: see {@link inBranch}. */
 export function placeOfBranch(attempt: Attempt, content: number, chunks?: EffectChunks): Place<Attempt> {
-  const place = new Place(attempt)
-  place.chunks = chunks
+  const place = chunks === undefined ? new Place(attempt) : new EffectPlace(attempt, chunks)
   return place.branch(content)
 }
 

@@ -12,8 +12,6 @@ const SETTLED = /* @__PURE__ */ Promise.resolve()
  */
 export class Place<Attempt> {
   readonly attempt: Attempt
-  /** What the effect writes that this is part of. */
-  chunks: EffectChunks | undefined = undefined
   readonly #high: number
   readonly #low: number
   /** The place of the synchronous code that entered this one, until that code has ended: see {@link enterCall}. */
@@ -27,6 +25,11 @@ export class Place<Attempt> {
     this.attempt = attempt
     this.#high = high
     this.#low = low
+  }
+
+  /** What the effect writes that this is part of: see {@link EffectPlace}. */
+  get chunks(): EffectChunks | undefined {
+    return undefined
   }
 
   /** Names this place in keys: the same for the same path in every execution. */
@@ -63,9 +66,23 @@ export class Place<Attempt> {
   static #after<Attempt>(place: Place<Attempt>, content: number, index: number): Place<Attempt> {
     const high = mix(mix(place.#high, content), index)
     const low = mix(mix(place.#low ^ 0x5bd1e995, index), content)
-    const after = new Place(place.attempt, high, low)
-    after.chunks = place.chunks
-    return after
+    const { chunks } = place
+    if (chunks === undefined) return new Place(place.attempt, high, low)
+    return new EffectPlace(place.attempt, chunks, [high, low])
+  }
+}
+
+/** A place in an effect of `once`. Few are, and a field would cost each place 8 bytes. */
+export class EffectPlace<Attempt> extends Place<Attempt> {
+  readonly #written: EffectChunks
+
+  constructor(attempt: Attempt, written: EffectChunks, halves: readonly [] | readonly [number, number] = []) {
+    super(attempt, ...halves)
+    this.#written = written
+  }
+
+  override get chunks(): EffectChunks {
+    return this.#written
   }
 }
 
