@@ -2,7 +2,7 @@ import { type OptionNames, requireName, requireOptions } from '../primitives/req
 import type { Answerer } from './question.ts'
 import type { RunReference } from './run.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
-import type { DefinedStream, StreamsNamespace } from './stream.ts'
+import type { StreamsNamespace } from './stream.ts'
 import type { Duration, WaitPromise } from './token.ts'
 
 /** How an input stream is defined. */
@@ -129,7 +129,6 @@ export interface InputStream<Input> {
 
 /** The streams of an engine: those that its runs write, and those that they read. */
 export interface EngineStreamsNamespace extends StreamsNamespace {
-  define<Chunk>(options: { readonly id: string }): DefinedStream<Chunk>
   /**
    * Names a stream of messages into runs, and the type of these, once: for its senders and for the run that reads it.
    *

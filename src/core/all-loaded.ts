@@ -4,7 +4,7 @@ import { explainRun } from './reading/explanation.ts'
 import { LastAttempt } from './reading/last-attempt.ts'
 import { timeline } from './reading/timeline.ts'
 import { signAccessToken } from './namespaces/access-token.ts'
-import { TokenChanger } from './namespaces/change-token.ts'
+import { CHANGE_TOKEN, TokenChanger } from './namespaces/change-token.ts'
 import { continueRun } from './namespaces/continue-run.ts'
 import { COUNT_RUNS, countRuns, countTokens } from './namespaces/counts.ts'
 import { InputWork } from './namespaces/input-work.ts'
@@ -58,7 +58,7 @@ export function loadAll(): void {
   INPUTS.provide({ InputWork })
   LISTS.provide({ listedRuns, listedTokens })
   QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson, readApprovers, readPerson })
-  TOKEN_CHANGES.provide({ TokenChanger })
+  TOKEN_CHANGES.provide({ CHANGE_TOKEN, TokenChanger })
   QUEUES.provide({ listQueues, retrieveQueue, changeQueue })
   REPLAY.provide({ storeReplay, storeRun })
   RESCHEDULE.provide({ rescheduleRun })

@@ -6,24 +6,14 @@ import { isFinal } from '../../contract/run-states.ts'
 import { textOfLine } from '../../api/log-text.ts'
 import { storedError } from '../../api/serialize.ts'
 import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
-import { exactly, html, type Html, plainJson } from '../../primitives/html.ts'
+import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord, runTree } from '../records.ts'
-import {
-  badge,
-  block,
-  count,
-  duration,
-  facts,
-  indentedText,
-  indentedPlain,
-  moment,
-  short,
-  table,
-} from '../values.ts'
+import { badge, block, count, duration, facts, indentedPlain, moment, short, table } from '../values.ts'
 import { eventsOf, formToken, linkedIds, linkTo, may, placeOf, type Visit, tagLinks } from '../visit.ts'
 import { tookOf } from './runs.ts'
 import { nameOfToken } from './token.ts'
+import { payloadForm, type WrongPayload } from './payload-form.ts'
 import { waterfallOf } from './waterfall.ts'
 
 /** The texts of a run that can be downloaded whole. */
@@ -41,12 +31,6 @@ const MOST_EDITED = 20_000
 const MOST_OF_AN_ERROR = 200
 /** So much of what a task says of itself. */
 const MOST_OF_A_DESCRIPTION = 500
-
-/** A payload for a new run that is no JSON. */
-export interface WrongPayload {
-  readonly typed: string
-  readonly problem: string
-}
 
 /** *Run*: everything about one run. */
 export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): Promise<PageContent> {
@@ -304,35 +288,28 @@ async function actionsOf(
       <summary>Replay…</summary>
       ${button('replay', 'Start a new run with this payload')}
     </details>`
-  const trigger = mayTrigger && payloadForm(visit, record, wrong)
+  const trigger = mayTrigger && newPayload(visit, record, wrong)
   return cancel || replay || trigger
     ? html`<div class="actions">${cancel}${replay}${trigger}</div>`
     : undefined
 }
 
 /** A form for a new run with another payload, unless the payload is too long to be edited. */
-function payloadForm(
+function newPayload(
   visit: Visit,
   { id, payloadJson = '' }: RunRecord,
   wrong: WrongPayload | undefined,
 ): Html | undefined {
   if (payloadJson.length > MOST_EDITED) return undefined
-  const typed = wrong?.typed ?? (payloadJson === '' ? '' : plainJson(indentedText(payloadJson)))
+  const form = payloadForm(visit, {
+    action: `${placeOf(visit, 'runs', id)}/trigger`,
+    label: 'JSON. Empty: no payload.',
+    button: 'Start a new run with it',
+    payloadJson,
+    wrong,
+  })
   return html`<details class="sure wide" id="trigger" ${wrong !== undefined && html`open`}>
     <summary>Run with another payload…</summary>
-    <form method="post" action="${placeOf(visit, 'runs', id)}/trigger">
-      ${formToken(visit)}
-      ${wrong !== undefined && html`<p class="told bad" role="alert">No run was started: ${wrong.problem}</p>`}
-      <label
-        >JSON. Empty: no payload.<textarea
-          name="payload"
-          spellcheck="false"
-          autocapitalize="off"
-          ${wrong !== undefined && html`aria-invalid="true"`}
-        >
-${exactly(typed)}</textarea>
-      </label>
-      <button class="main">Start a new run with it</button>
-    </form>
+    ${form}
   </details>`
 }

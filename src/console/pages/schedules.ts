@@ -4,8 +4,9 @@ import type { RunRecord } from '../../contract/records.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { newestOfTask } from '../records.ts'
-import { badge, count, moment, short, table } from '../values.ts'
-import { eventsOf, linkedIds, linkTo, placeOf, type Visit } from '../visit.ts'
+import { newestRunCell } from './newest-run.ts'
+import { count, moment, short, table } from '../values.ts'
+import { eventsOf, linkedIds, linkTo, type Visit } from '../visit.ts'
 
 /** So many schedules are shown. */
 const MOST_SCHEDULES = 100
@@ -73,18 +74,7 @@ function rowOf(
     <td class="num" data-label="next">
       ${nextAt === undefined ? html`<span class="none">not active</span>` : moment(nextAt.getTime(), visit.now)}
     </td>
-    <td data-label="newest run">
-      ${
-        newest === undefined
-          ? html`<span class="none">–</span>`
-          : html`<a
-                href="${placeOf(visit, 'runs', newest.id)}"
-                aria-label="${newest.status}: run ${short(newest.id)}"
-                >${badge(newest.status)}</a
-              >
-              ${moment(newest.createdAt, visit.now)}`
-      }
-    </td>
+    ${newestRunCell(visit, newest)}
     <td data-label="missed">${CAUGHT_UP[catchUp]}</td>
   </tr>`
 }

@@ -1,11 +1,12 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
-import { exactly, html, type Html, plainJson } from '../../primitives/html.ts'
+import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { newestOfTask } from '../records.ts'
-import { badge, count, indentedText, moment, short, table } from '../values.ts'
-import { eventsOf, formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
-import type { WrongPayload } from './run.ts'
+import { count, short, table } from '../values.ts'
+import { eventsOf, linkTo, may, type Visit } from '../visit.ts'
+import { newestRunCell } from './newest-run.ts'
+import { payloadForm, type WrongPayload } from './payload-form.ts'
 
 /** So many tasks are shown. */
 const MOST_TASKS = 100
@@ -67,42 +68,22 @@ function rowOf(visit: Visit, { task, newest }: ShownTask, form: Html | false): H
       }
     </td>
     <td data-label="queue"><a class="name" href="${linkTo(visit, 'runs', { queue })}">${short(queue)}</a></td>
-    <td data-label="newest run">
-      ${
-        newest === undefined
-          ? html`<span class="none">–</span>`
-          : html`<a
-                href="${placeOf(visit, 'runs', newest.id)}"
-                aria-label="${newest.status}: run ${short(newest.id)}"
-                >${badge(newest.status)}</a
-              >
-              ${moment(newest.createdAt, visit.now)}`
-      }
-    </td>
-    ${form !== false && html`<td>${form}</td>`}
+    ${newestRunCell(visit, newest)} ${form !== false && html`<td>${form}</td>`}
   </tr>`
 }
 
 function formOf(visit: Visit, { task: { id }, newest }: ShownTask, wrong: WrongPayload | undefined): Html {
   const { payloadJson = '' } = newest ?? {}
-  const isFilledIn = payloadJson !== '' && payloadJson.length <= MOST_FILLED_IN
-  const typed = wrong?.typed ?? (isFilledIn ? plainJson(indentedText(payloadJson)) : '')
+  const form = payloadForm(visit, {
+    action: linkTo(visit, 'tasks', { task: id }),
+    label: 'Payload, in JSON. Empty: none.',
+    button: 'Start a run',
+    payloadJson: payloadJson.length <= MOST_FILLED_IN ? payloadJson : '',
+    wrong,
+  })
   return html`<details class="sure" id="run ${id}" ${wrong !== undefined && html`open`}>
     <summary aria-label="Run task ${short(id)}">Run…</summary>
-    <form method="post" action="${linkTo(visit, 'tasks', { task: id })}">
-      ${formToken(visit)}
-      ${wrong !== undefined && html`<p class="told bad" role="alert">No run was started: ${wrong.problem}</p>`}
-      <label
-        >Payload, in JSON. Empty: none.<textarea
-          name="payload"
-          spellcheck="false"
-          autocapitalize="off"
-          ${wrong !== undefined && html`aria-invalid="true"`}
-        >
-${exactly(typed)}</textarea>
-      </label>
-      <button class="main">Start a run</button>
-    </form>
+    ${form}
   </details>`
 }
 

@@ -24,7 +24,7 @@ interface ChangeOfRead extends TokenChange {
  * A token that is no longer as it was read has been changed by the first call, or by one beside it, which counts as the later one. To
  * change it again would undo what came after.
  */
-const CHANGE_TOKEN: RepeatableCall<ChangeOfRead, TokenChanged | 'stale' | undefined> = {
+export const CHANGE_TOKEN: RepeatableCall<ChangeOfRead, TokenChanged | 'stale' | undefined> = {
   ask: (storage, { was: _, ...request }) => storage.tokens.change(request),
   again: async (storage, { was, ...request }) => {
     const { id, questionJson, now } = request

@@ -4,9 +4,9 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { type Attempt, assertOpen, fenceOf } from '../attempt/attempt.ts'
-import { INSERT_TOKEN, LIST_TOKENS, type RepeatableCall, SETTLE_TOKEN } from '../host/storage-calls.ts'
+import { INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
-import type { TokenChange, TokenChanged } from '../../contract/storage.ts'
+import { CHANGE_TOKEN } from './change-token.ts'
 import { waitsFor } from './inbox.ts'
 import {
   type InputRead,
@@ -17,10 +17,6 @@ import {
   RUN_ASKED,
   storedInputs,
 } from './input-records.ts'
-
-const CHANGE_TOKEN: RepeatableCall<TokenChange, TokenChanged | 'stale' | undefined> = {
-  ask: (storage, request) => storage.tokens.change(request),
-}
 
 /** How long a wait for an input lasts, and what drops it. */
 export interface InputWish {
@@ -232,7 +228,8 @@ export class InputReader {
   async #changed(before: TokenRecord, timeoutAt = LAST_INSTANT): Promise<TokenRecord> {
     const { host, publisher } = this.#kernel
     const fence = fenceOf(this.#attempt)
-    const request = { id: before.id, question: undefined, timeoutAt, fence, by: host.owner, now: host.now() }
+    const at = { fence, by: host.owner, now: host.now() }
+    const request = { id: before.id, question: undefined, timeoutAt, was: before, ...at }
     const changed = await this.#kernel.written(this.#attempt, CHANGE_TOKEN, request)
     if (changed === undefined) return before
     if (changed.settledNow) publisher.token(changed.record)

@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../../contract/records.ts'
+import type { Awaitable } from '../../contract/storage.ts'
 import type { InputListener, OnceInputOptions, TakeInputOptions, WaitInputOptions } from '../../api/input.ts'
 import type { WaitPromise } from '../../api/token.ts'
 import type { Values } from '../../api/values.ts'
@@ -10,6 +11,7 @@ import { passPlace } from '../waits/key.ts'
 import { beginWait, readTimeout } from './asked-wait.ts'
 import type { DefinedInput, InputCalls, SentInput } from '../../api/input-calls.ts'
 import type { InputWish } from './input-reader.ts'
+import type { InputWork } from './input-work.ts'
 import { INPUTS } from './late-calls.ts'
 import { readTags } from './new-run.ts'
 
@@ -31,9 +33,7 @@ export class EngineInputs implements InputCalls {
   }
 
   send(input: DefinedInput, sent: SentInput): Promise<void> {
-    return this.#kernel.call((scope) =>
-      INPUTS.use(({ InputWork }) => new InputWork(this.#kernel, input, this.#values).send(scope, sent)),
-    )
+    return this.#kernel.call((scope) => this.#work(input, (work) => work.send(scope, sent)))
   }
 
   wait(
@@ -48,10 +48,7 @@ export class EngineInputs implements InputCalls {
         what: 'streams.input().wait',
         options,
         names: WAIT_NAMES,
-        read: (record) =>
-          INPUTS.use(({ InputWork }) =>
-            new InputWork(this.#kernel, input, this.#values).settlement(record, wish),
-          ),
+        read: (record) => this.#work(input, (work) => work.settlement(record, wish)),
       },
       (scope) => {
         const { timeout, idempotencyKey: name, tags } = options
@@ -60,11 +57,7 @@ export class EngineInputs implements InputCalls {
         const place = this.#place(scope, [input.id, 'wait'], name)
         begun?.(scope)
         // An attempt that is executed again hands over no other answer meanwhile.
-        return scope.asked(
-          INPUTS.use(({ InputWork }) =>
-            new InputWork(this.#kernel, input, this.#values).next(scope, place, wish),
-          ),
-        )
+        return scope.asked(this.#work(input, (work) => work.next(scope, place, wish)))
       },
     )
   }
@@ -92,9 +85,7 @@ export class EngineInputs implements InputCalls {
     return this.#kernel.call(() => {
       const scope = this.#kernel.requireRunning('streams.input().take')
       const place = this.#place(scope, [input.id, 'take'])
-      return INPUTS.use(({ InputWork }) =>
-        new InputWork(this.#kernel, input, this.#values).take(scope, place, options),
-      )
+      return this.#work(input, (work) => work.take(scope, place, options))
     })
   }
 
@@ -102,9 +93,7 @@ export class EngineInputs implements InputCalls {
     return this.#kernel.call(() => {
       const scope = this.#kernel.requireRunning('streams.input().peek')
       const place = this.#place(scope, [input.id, 'peek'])
-      return INPUTS.use(({ InputWork }) =>
-        new InputWork(this.#kernel, input, this.#values).peek(scope, place),
-      )
+      return this.#work(input, (work) => work.peek(scope, place))
     })
   }
 
@@ -112,10 +101,13 @@ export class EngineInputs implements InputCalls {
     const attempt = this.#kernel.requireRunning('streams.input().on')
     if (handler === undefined) throw new TypeError('Cannot listen to streams.input: give a handler')
     requireFunction(handler, 'the handler of streams.input')
-    const listening = INPUTS.use(({ InputWork }) =>
-      new InputWork(this.#kernel, input, this.#values).listen(attempt, handler),
-    )
+    const listening = this.#work(input, (work) => work.listen(attempt, handler))
     return { off: () => void chain(listening, (listener) => listener.off()) }
+  }
+
+  /** What reads and sends messages, once it is loaded. */
+  #work<T>(input: DefinedInput, use: (work: InputWork) => Awaitable<T>): Awaitable<T> {
+    return INPUTS.use(({ InputWork }) => use(new InputWork(this.#kernel, input, this.#values)))
   }
 
   #place(scope: Attempt, content: readonly string[], name?: string): KeyRecord {
