@@ -152,6 +152,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
         resolve: { alias: [{ find: /^@trigger\.dev\/sdk(\/v3)?$/, replacement: here('src/sdk.ts') }] },
         test: {
           name: 'rest',
+          ...inOneProcess,
           include: ['{test,examples}/**/*.test.ts'],
           exclude: [...core, ...databases, ...apart, 'test/.documents/**', '**/node_modules/**'],
         },

@@ -138,13 +138,17 @@ function fieldsOf(type, types, { path = [], isOptional = false } = {}) {
   )
 }
 
-/** Adds a call of `step` to each turn of a loop, and to each method, so that what does not end can be stopped. */
-export function withSteps(text, step) {
+/**
+ * Adds a call of `step` with the name of the member to each turn of a loop, and to each method: what does not end can be stopped,
+ * and it is known what is called.
+ */
+export function withSteps(text) {
   const file = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true)
   const inserts = []
   const visit = (node) => {
     const isLoop = ts.isIterationStatement(node, false)
-    const body = isLoop ? node.statement : isAsync(node) ? node.body : undefined
+    const body = isLoop ? node.statement : isMember(node) || isAsync(node) ? node.body : undefined
+    const step = body && `step('${memberOf(body)}')`
     if (body !== undefined && ts.isBlock(body)) inserts.push([body.getStart(file) + 1, `${step};`])
     else if (isLoop) inserts.push([body.getStart(file), `{${step};`], [body.getEnd(), '}'])
     else if (body !== undefined) inserts.push([body.getStart(file), `(${step}, `], [body.getEnd(), ')'])
@@ -311,15 +315,15 @@ function at(node) {
 function memberOf(node) {
   const names = []
   for (let each = node; each !== undefined; each = each.parent) {
-    const isMember =
-      ts.isMethodDeclaration(each) ||
-      ts.isFunctionDeclaration(each) ||
-      ts.isPropertyDeclaration(each) ||
-      ts.isConstructorDeclaration(each) ||
-      (ts.isPropertyAssignment(each) && isAsync(each.initializer))
-    if (isMember) names.unshift(each.name?.getText() ?? 'constructor')
+    const isStore = ts.isPropertyDeclaration(each)
+    const isCall = ts.isPropertyAssignment(each) && isAsync(each.initializer)
+    if (isStore || isCall || isMember(each)) names.unshift(each.name?.getText() ?? 'constructor')
   }
   return names.join('.') || 'file'
+}
+
+function isMember(node) {
+  return ts.isMethodDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isConstructorDeclaration(node)
 }
 
 function line(text) {

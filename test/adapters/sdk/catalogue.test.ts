@@ -30,12 +30,12 @@ describe('allTasks', () => {
   })
 
   it('has the last one of two with one id, and warns of it once', async () => {
-    task({ id: 'twice', run })
-    const last = task({ id: 'twice', run })
+    task({ id: 'of-two', run })
+    const last = task({ id: 'of-two', run })
     const warnings = await warningsOf(() => {
-      expect(allTasks().filter(({ id }) => id === 'twice')).toEqual([last])
+      expect(allTasks().filter(({ id }) => id === 'of-two')).toEqual([last])
       allTasks()
     })
-    expect(warnings).toEqual([expect.stringContaining('task "twice", defined 2 times')])
+    expect(warnings).toEqual([expect.stringContaining('task "of-two", defined 2 times')])
   })
 })

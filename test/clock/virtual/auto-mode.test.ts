@@ -363,10 +363,13 @@ describe('mode auto', () => {
 describe.each<BareTestClockOptions['mode']>(['manual', 'frozen'])('mode %s', (mode) => {
   it('does not move for what is awaited, and does not end it', async () => {
     const clock = bareTestClock({ mode })
-    const { outcome } = demand(clock)
-    void outcome.then(() => expect.unreachable())
+    const { arrive, outcome } = demand(clock)
+    const outcomes: unknown[] = []
+    void outcome.then((value) => outcomes.push(value))
     clock.setTimer(START + 5, () => expect.unreachable())
     await turns(10)
     expect(clock.now()).toBe(START)
+    expect(outcomes).toEqual([])
+    arrive()
   })
 })
