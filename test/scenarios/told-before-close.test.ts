@@ -66,7 +66,8 @@ async function noteEvents(listened: Listened, path: string, words: RegExp): Prom
   const texts = response.body?.pipeThrough(new TextDecoderStream()) as unknown as AsyncIterable<string>
   for await (const text of texts) {
     for (const [word] of text.matchAll(words)) listened.heard.push(word)
-    await listened.mayGoOn
+    // What comes first may be no event yet: the opening of the stream.
+    if (listened.heard.length > 0) await listened.mayGoOn
   }
   listened.heard.push('end')
 }
