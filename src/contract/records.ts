@@ -74,6 +74,8 @@ export interface RunRecord {
   readonly updatedAt: number
   readonly startedAt?: number | undefined
   readonly finishedAt?: number | undefined
+  /** Where it was triggered: a name that the caller gives. */
+  readonly origin?: string | undefined
 }
 
 /** The fields of a run that an update may change. */
@@ -247,6 +249,7 @@ export const RUN_FIELDS: FieldsOf<RunRecord> = {
   updatedAt: { type: 'number', changes: 'content' },
   startedAt: { type: 'number', isOptional: true, changes: 'content' },
   finishedAt: { type: 'number', isOptional: true, isRare: true, changes: 'content' },
+  origin: { type: 'name', isOptional: true, isRare: true },
   version: { type: 'name', isOptional: true, changes: 'content' },
   attemptsJson: { type: 'text', column: 'attempts_json', isOptional: true, isRare: true, changes: 'content' },
   priorityMs: { type: 'number', isOptional: true, isRare: true },
