@@ -127,6 +127,8 @@ export interface TokenRecord {
   /** The run that created it, if one did. */
   readonly runId?: string | undefined
   readonly createdAt: number
+  /** Where it was created: a name that the caller gives. */
+  readonly origin?: string | undefined
   readonly completedAt?: number | undefined
   /** What is asked, of a token that is a question. A settle before the deadline names it; see {@link TokenSettle}. */
   readonly questionJson?: string | undefined
@@ -267,6 +269,7 @@ export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {
   runId: { type: 'name', isOptional: true },
   createdAt: { type: 'number' },
   completedAt: { type: 'number', isOptional: true },
+  origin: { type: 'name', isOptional: true, isRare: true },
   questionJson: { type: 'text', isOptional: true, isRare: true },
   answeredJson: { type: 'text', isOptional: true, isRare: true },
 }
