@@ -256,8 +256,6 @@ export interface Run<Payload = unknown, Output = unknown> {
   readonly updatedAt: Date
   readonly startedAt?: Date
   readonly finishedAt?: Date
-  /** Where it was triggered: a name that the caller gives. */
-  readonly origin?: string
   readonly delayedUntil?: Date
   readonly expiredAt?: Date
   /** From the first start to the end, or to the last change. */

@@ -113,8 +113,6 @@ export interface Token {
   readonly createdAt: Date
   readonly timeoutAt: Date
   readonly completedAt?: Date
-  /** Where it was created: a name that the caller gives. */
-  readonly origin?: string
   readonly idempotencyKey?: string
   readonly idempotencyKeyExpiresAt?: Date
   /** The run that made it, if one did. Over HTTP only secret keys see it. */

@@ -74,8 +74,6 @@ export interface RunRecord {
   readonly updatedAt: number
   readonly startedAt?: number | undefined
   readonly finishedAt?: number | undefined
-  /** Where it was triggered: a name that the caller gives. */
-  readonly origin?: string | undefined
 }
 
 /** The fields of a run that an update may change. */
@@ -127,8 +125,6 @@ export interface TokenRecord {
   /** The run that created it, if one did. */
   readonly runId?: string | undefined
   readonly createdAt: number
-  /** Where it was created: a name that the caller gives. */
-  readonly origin?: string | undefined
   readonly completedAt?: number | undefined
   /** What is asked, of a token that is a question. A settle before the deadline names it; see {@link TokenSettle}. */
   readonly questionJson?: string | undefined
@@ -251,7 +247,6 @@ export const RUN_FIELDS: FieldsOf<RunRecord> = {
   updatedAt: { type: 'number', changes: 'content' },
   startedAt: { type: 'number', isOptional: true, changes: 'content' },
   finishedAt: { type: 'number', isOptional: true, isRare: true, changes: 'content' },
-  origin: { type: 'name', isOptional: true, isRare: true },
   version: { type: 'name', isOptional: true, changes: 'content' },
   attemptsJson: { type: 'text', column: 'attempts_json', isOptional: true, isRare: true, changes: 'content' },
   priorityMs: { type: 'number', isOptional: true, isRare: true },
@@ -269,7 +264,6 @@ export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {
   runId: { type: 'name', isOptional: true },
   createdAt: { type: 'number' },
   completedAt: { type: 'number', isOptional: true },
-  origin: { type: 'name', isOptional: true, isRare: true },
   questionJson: { type: 'text', isOptional: true, isRare: true },
   answeredJson: { type: 'text', isOptional: true, isRare: true },
 }

@@ -669,8 +669,6 @@ export interface RunStoreExtras {
    * engine can free none. Laws: `runs.freeKey/…`.
    */
   freeKey?(request: KeyFree): Awaitable<KeyFreed | 'stale' | undefined>
-  /** The id of the run that was stored last with an idempotency key. Absent: it is not asked for. Laws: `runs.holder/…`. */
-  holder?(key: Pick<KeyRecord, 'scope' | 'value'>): Awaitable<string | undefined>
 }
 
 /** The optional part of a {@link ChunkStore}. */
@@ -1049,7 +1047,6 @@ export const STORAGE_CALLS: Readonly<Record<StorageOperation, CallFacts>> = {
   'runs.resume': { writes: 'records', fence: 'own', by: 'run', isRepeated: true },
   'runs.marks': { writes: 'nothing' },
   'runs.freeKey': { writes: 'records', fence: 'given' },
-  'runs.holder': { writes: 'nothing' },
   'tokens.insert': { writes: 'records', fence: 'given', isDueUntold: true },
   'tokens.get': { writes: 'deadlines' },
   'tokens.list': { writes: 'deadlines' },

@@ -8,7 +8,7 @@ export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] 
 
 /** The columns that make a run; to ask for these only is a quarter cheaper than for all. */
 export const RUN_COLUMNS =
-  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, origin, version, attempts_json, priority_ms, parks'
+  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version, attempts_json, priority_ms, parks'
 
 /** The run of a row of `RUN_COLUMNS`, in their order. */
 export function runOfValues(values: readonly Value[]): RunRecord {
@@ -24,8 +24,8 @@ export function runOfValues(values: readonly Value[]): RunRecord {
     queue: values[21] as RunRecord['queue'], concurrencyKey: textOf(values[22]), optionsJson: textOf(values[23]),
     key: keyIn(values[24], values[25], values[26]), createdAt: values[27] as RunRecord['createdAt'],
     updatedAt: values[28] as RunRecord['updatedAt'], startedAt: numberOf(values[29]),
-    finishedAt: numberOf(values[30]), origin: textOf(values[31]), version: textOf(values[32]),
-    attemptsJson: textOf(values[33]), priorityMs: numberOf(values[34]), parks: numberOf(values[35]),
+    finishedAt: numberOf(values[30]), version: textOf(values[31]), attemptsJson: textOf(values[32]),
+    priorityMs: numberOf(values[33]), parks: numberOf(values[34]),
   }
 }
 
@@ -38,8 +38,8 @@ export function runValues(record: RunRecord): readonly Value[] {
     orNull(record.expiresAt), orNull(record.parentId), record.rootId, textsColumn(record.tags),
     orNull(record.metadataJson), textsColumn(record.streams), record.queue, orNull(record.concurrencyKey),
     orNull(record.optionsJson), orNull(record.key?.scope), orNull(record.key?.value), orNull(record.key?.expiresAt),
-    record.createdAt, record.updatedAt, orNull(record.startedAt), orNull(record.finishedAt), orNull(record.origin),
-    orNull(record.version), orNull(record.attemptsJson), orNull(record.priorityMs), orNull(record.parks),
+    record.createdAt, record.updatedAt, orNull(record.startedAt), orNull(record.finishedAt), orNull(record.version),
+    orNull(record.attemptsJson), orNull(record.priorityMs), orNull(record.parks),
   ]
 }
 
@@ -50,8 +50,8 @@ export const RUN_COLUMN_OF: Readonly<Record<string, string>> = {
   epoch: 'epoch', slot: 'slot', slotUntil: 'slot_until', returned: 'returned', wakeAt: 'wake_at',
   expiresAt: 'expires_at', parentId: 'parent_id', rootId: 'root_id', metadataJson: 'metadata', queue: 'queue',
   concurrencyKey: 'concurrency_key', optionsJson: 'options', createdAt: 'created_at', updatedAt: 'updated_at',
-  startedAt: 'started_at', finishedAt: 'finished_at', origin: 'origin', version: 'version',
-  attemptsJson: 'attempts_json', priorityMs: 'priority_ms', parks: 'parks',
+  startedAt: 'started_at', finishedAt: 'finished_at', version: 'version', attemptsJson: 'attempts_json',
+  priorityMs: 'priority_ms', parks: 'parks',
 }
 
 /** The fields that decide the place of a run in line and its holder. */
@@ -96,7 +96,7 @@ export const SQLITE_RUN_TABLE = `
   slot INTEGER NOT NULL, slot_until NUMERIC, returned INTEGER NOT NULL, wake_at NUMERIC, expires_at NUMERIC,
   parent_id TEXT, root_id TEXT NOT NULL, tags TEXT, metadata TEXT, streams TEXT, queue TEXT NOT NULL,
   concurrency_key TEXT, options TEXT, key_scope TEXT, key_value TEXT, key_expires_at NUMERIC,
-  created_at NUMERIC NOT NULL, updated_at NUMERIC NOT NULL, started_at NUMERIC, finished_at NUMERIC, origin TEXT`
+  created_at NUMERIC NOT NULL, updated_at NUMERIC NOT NULL, started_at NUMERIC, finished_at NUMERIC`
 export const SQLITE_RUN_TABLE_ADDED = `
   version TEXT, attempts_json TEXT, priority_ms NUMERIC, parks INTEGER`
 export const POSTGRES_RUN_TABLE = `
@@ -106,7 +106,7 @@ export const POSTGRES_RUN_TABLE = `
   parent_id text COLLATE "C", root_id text COLLATE "C" NOT NULL, tags text, tag_list text[] COLLATE "C",
   metadata text, streams text, queue text COLLATE "C" NOT NULL, concurrency_key text COLLATE "C", options text,
   key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8, created_at float8 NOT NULL,
-  updated_at float8 NOT NULL, started_at float8, finished_at float8, origin text COLLATE "C"`
+  updated_at float8 NOT NULL, started_at float8, finished_at float8`
 export const POSTGRES_RUN_TABLE_ADDED = `
   version text COLLATE "C", attempts_json text, priority_ms float8, parks int`
 
@@ -115,7 +115,7 @@ export function isPlainRun(record: RunRecord): boolean {
   const some =
     record.outputJson ?? record.errorJson ?? record.slotUntil ?? record.wakeAt ?? record.expiresAt ?? record.parentId ??
     record.metadataJson ?? record.concurrencyKey ?? record.optionsJson ?? record.key ?? record.finishedAt ??
-    record.origin ?? record.attemptsJson ?? record.priorityMs
+    record.attemptsJson ?? record.priorityMs
   return some === undefined
 }
 
@@ -142,7 +142,7 @@ export function fullRunDraft(record: RunRecord, now: number): RunDraft {
     tags: record.tags, metadataJson: record.metadataJson, streams: record.streams, queue: record.queue,
     concurrencyKey: record.concurrencyKey, optionsJson: record.optionsJson, key: record.key,
     createdAt: record.createdAt, updatedAt: Math.max(record.updatedAt, now), startedAt: record.startedAt,
-    finishedAt: record.finishedAt, origin: record.origin, version: record.version, attemptsJson: record.attemptsJson,
+    finishedAt: record.finishedAt, version: record.version, attemptsJson: record.attemptsJson,
     priorityMs: record.priorityMs, parks: record.parks,
   }
 }

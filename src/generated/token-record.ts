@@ -8,7 +8,7 @@ export type TokenDraft = { -readonly [Field in keyof TokenRecord]: TokenRecord[F
 
 /** The columns that make a token. */
 export const TOKEN_COLUMNS =
-  'id, kind, status, output, timeout_at, tags, key_scope, key_value, key_expires_at, run_id, created_at, completed_at, origin, question, answered'
+  'id, kind, status, output, timeout_at, tags, key_scope, key_value, key_expires_at, run_id, created_at, completed_at, question, answered'
 
 /** The token of a row. */
 export function tokenOfRow(row: Row): TokenRecord {
@@ -18,7 +18,7 @@ export function tokenOfRow(row: Row): TokenRecord {
     timeoutAt: numberOf(row['timeout_at']), tags: textsOf(row['tags']),
     key: keyIn(row['key_scope'], row['key_value'], row['key_expires_at']), runId: textOf(row['run_id']),
     createdAt: row['created_at'] as TokenRecord['createdAt'], completedAt: numberOf(row['completed_at']),
-    origin: textOf(row['origin']), questionJson: textOf(row['question']), answeredJson: textOf(row['answered']),
+    questionJson: textOf(row['question']), answeredJson: textOf(row['answered']),
   }
 }
 
@@ -27,20 +27,19 @@ export function tokenValues(record: TokenRecord): readonly Value[] {
   return [
     record.id, record.kind, record.status, orNull(record.outputJson), orNull(record.timeoutAt),
     textsColumn(record.tags), orNull(record.key?.scope), orNull(record.key?.value), orNull(record.key?.expiresAt),
-    orNull(record.runId), record.createdAt, orNull(record.completedAt), orNull(record.origin),
-    orNull(record.questionJson), orNull(record.answeredJson),
+    orNull(record.runId), record.createdAt, orNull(record.completedAt), orNull(record.questionJson),
+    orNull(record.answeredJson),
   ]
 }
 
 export const SQLITE_TOKEN_TABLE = `
   kind TEXT NOT NULL, status TEXT NOT NULL, output TEXT, timeout_at NUMERIC, tags TEXT, key_scope TEXT,
-  key_value TEXT, key_expires_at NUMERIC, run_id TEXT, created_at NUMERIC NOT NULL, completed_at NUMERIC, origin TEXT,
+  key_value TEXT, key_expires_at NUMERIC, run_id TEXT, created_at NUMERIC NOT NULL, completed_at NUMERIC,
   question TEXT, answered TEXT`
 export const POSTGRES_TOKEN_TABLE = `
   kind text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL, output text, timeout_at float8, tags text,
   tag_list text[] COLLATE "C", key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8,
-  run_id text COLLATE "C", created_at float8 NOT NULL, completed_at float8, origin text COLLATE "C", question text,
-  answered text`
+  run_id text COLLATE "C", created_at float8 NOT NULL, completed_at float8, question text, answered text`
 
 /** A copy of a token, without room for what only some tokens have if it has none of that. */
 export function tokenDraft(record: TokenRecord): TokenDraft {
@@ -49,7 +48,6 @@ export function tokenDraft(record: TokenRecord): TokenDraft {
     timeoutAt: record.timeoutAt, tags: record.tags, key: record.key, runId: record.runId, createdAt: record.createdAt,
     completedAt: record.completedAt,
   }
-  if (record.origin !== undefined) draft.origin = record.origin
   if (record.questionJson !== undefined) draft.questionJson = record.questionJson
   if (record.answeredJson !== undefined) draft.answeredJson = record.answeredJson
   return draft

@@ -15,7 +15,6 @@ export const RUN_MEMBERS: MembersOf<Omit<Run, 'payload' | 'output' | 'error'>> =
   batchId: 'text',
   startedAt: 'date',
   finishedAt: 'date',
-  origin: 'text',
   delayedUntil: 'date',
   expiredAt: 'date',
   parentId: 'text',

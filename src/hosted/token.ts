@@ -4,7 +4,6 @@ import type { MembersOf } from './members.ts'
 /** The members of a token that only some have. */
 export const TOKEN_MEMBERS: MembersOf<Omit<Token, 'question' | 'answeredBy' | 'withdrawn'>> = {
   completedAt: 'date',
-  origin: 'text',
   idempotencyKey: 'text',
   idempotencyKeyExpiresAt: 'date',
   runId: 'text',

@@ -34,7 +34,6 @@ export function viewRun(record: RunRecord, values: ReadValues): Run {
     updatedAt: new Date(updatedAt),
     ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
     ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt) }),
-    ...(record.origin === undefined ? {} : { origin: record.origin }),
     ...(record.wakeAt === undefined ? {} : { delayedUntil: new Date(record.wakeAt) }),
     ...(status === 'EXPIRED' && finishedAt !== undefined ? { expiredAt: new Date(finishedAt) } : {}),
     durationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt) - startedAt,

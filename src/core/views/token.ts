@@ -28,7 +28,6 @@ export function viewToken(record: TokenRecord, credentials: Credentials, values:
     ...(completedAt === undefined ? {} : { completedAt: new Date(completedAt) }),
     ...(key === undefined || !isUserKey(key.scope) ? {} : { idempotencyKey: key.value }),
     ...(key?.expiresAt === undefined ? {} : { idempotencyKeyExpiresAt: new Date(key.expiresAt) }),
-    ...(record.origin === undefined ? {} : { origin: record.origin }),
     ...(runId === undefined ? {} : { runId }),
     ...questionMembers(record, values),
   }

@@ -1,4 +1,4 @@
-import { COUNT, FLAG, json, object, TEXT } from '../operation.ts'
+import { FLAG, json, object, TEXT } from '../operation.ts'
 import { Refusal } from '../refusal.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
@@ -54,19 +54,6 @@ const routes: readonly Route<RouteContext>[] = [
         return c.body(text, 200, { 'content-type': METRICS_TYPE })
       }
     },
-  ),
-  route(
-    'GET /stats',
-    {
-      id: 'readStats',
-      tag: 'Probes',
-      summary: 'Read how many runs the engine executes',
-      allowed: 'secret key',
-      answers: { 200: { description: 'The count.', content: json(object({ executing: COUNT })) } },
-    },
-    ({ engine }) =>
-      (c) =>
-        c.json({ executing: engine.stats().executing }),
   ),
 ]
 

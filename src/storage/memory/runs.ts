@@ -45,7 +45,6 @@ export function memoryRuns(state: MemoryState): RunStore {
     resume: telling(state, resumeRun),
     marks: (scopes) => scopes.map((scope) => state.marks.get(scope)),
     freeKey: (request) => freeKey(state, request),
-    holder: (key) => state.runs.table.latest(key)?.record.id,
   }
 }
 

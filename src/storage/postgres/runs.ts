@@ -87,7 +87,6 @@ const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
 /** Busy processes that share a queue wait for each other: longer than other turns, and less than a server takes for a deadlock. */
 const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf, patienceMs: 500 }
 const FREE_KEY: CallKind = { name: 'free_keys', isRepeatable: true, locksKey }
-const HOLDER: CallKind = { name: 'get_holders', isRepeatable: true }
 const MARKS: CallKind = { name: 'get_marks', isRepeatable: true }
 const LIST: CallKind = { name: 'list_runs', isRepeatable: true, isSingle: true }
 const LIST_LATE: CallKind = { ...LIST, mayLag: true }
@@ -120,7 +119,6 @@ export function postgresRuns(session: PostgresSession): RunStore {
       return (answer ?? []).map((mark) => mark ?? undefined)
     },
     freeKey: (request) => freeKey(session, request),
-    holder: async (key) => (await ask(HOLDER, key)) as string | undefined,
   }
 }
 

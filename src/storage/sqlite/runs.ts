@@ -59,7 +59,6 @@ export function sqliteRuns(perform: Perform): RunStore {
     resume: (request) => perform((session) => resumeRun(session, request)),
     marks: (scopes) => perform(({ database }) => readMarks(database, scopes), 'read'),
     freeKey: (request) => perform((session) => freeKey(session, request)),
-    holder: (key) => perform((session) => lastOfKey(session, key)?.record.id, 'read'),
   }
 }
 

@@ -189,12 +189,6 @@ BEGIN
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.get_holders(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg((SELECT o.id FROM $s.runs o WHERE o.key_scope = x.scope AND o.key_value = x.value ORDER BY o.seq DESC LIMIT 1)
-    ORDER BY x.place)
-  FROM ROWS FROM (json_to_recordset(requests) AS (scope text, value text)) WITH ORDINALITY AS x(scope, value, place)
-$$;
-
 CREATE FUNCTION $s.get_marks(requests json) RETURNS json LANGUAGE plpgsql STABLE
 ${BY_INDEX} AS $$
 BEGIN

@@ -116,18 +116,6 @@ const laws: readonly Law[] = [
       like('the next holder', await run(s, 'next'), { key: KEY })
     },
   },
-  {
-    id: 'runs.holder/is-the-last-one',
-    law: 'The run that was stored last with a key is its holder, also once the key has expired.',
-    async check(s) {
-      const holder = async (value: string): Promise<string | undefined> =>
-        s.storage.runs.holder === undefined ? 'last' : s.storage.runs.holder({ scope: 's', value })
-      await insert(s, 'first', { until: 100 })
-      await insert(s, 'last', { now: 100, until: 200 })
-      same('the holder', await holder('v'), 'last')
-      if (s.storage.runs.holder !== undefined) same('of another key', await holder('w'), undefined)
-    },
-  },
 ]
 
 /** Laws of a storage with `freeKey`. */
