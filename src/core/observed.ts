@@ -15,7 +15,7 @@ import type { ClassOf } from './kernel.ts'
 import { OnceEffects } from './namespaces/once.ts'
 import { EngineTasks } from './namespaces/tasks.ts'
 import { EngineWait } from './namespaces/wait.ts'
-import { Listener } from './waits/listener.ts'
+import { UnawaitedWaiter } from './waits/listener.ts'
 import { Waiter } from './waits/waiter.ts'
 import { Waitpoints } from './waits/waitpoints.ts'
 
@@ -59,7 +59,7 @@ export interface EngineObserver {
   unwrapped?(wait: SeenWait, output: Promise<unknown>): void
   /** A token was settled: the waits here are told next. */
   settled?(token: TokenRecord): void
-  /** An attempt is over, and leaves these waits, beside signals, which no code awaits. */
+  /** An attempt is over, and leaves these waits, beside signals and listeners, which no code awaits. */
   left?(attempt: SeenAttempt, waits: readonly SeenWait[]): void
   readerOpened?(reader: SeenReader): void
   /** `endedRun`: the run whose end the reader was told. */
@@ -121,7 +121,7 @@ class ObservedWaitpoints extends Waitpoints {
 
   override leave(attempt: Attempt): void {
     const waits = itemsOf(attempt.waits).filter((wait) => wait instanceof Waiter)
-    const awaitable = waits.filter((wait) => !(wait instanceof Listener))
+    const awaitable = waits.filter((wait) => !(wait instanceof UnawaitedWaiter))
     this.#observer.left?.(attempt, awaitable)
     super.leave(attempt)
   }

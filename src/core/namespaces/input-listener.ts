@@ -3,20 +3,9 @@ import { asError } from '../../primitives/as-error.ts'
 import { type Attempt, inPlace, placeOfBranch } from '../attempt/attempt.ts'
 import type { Kernel } from '../kernel.ts'
 import { branchContent } from '../waits/key.ts'
-import { Waiter } from '../waits/waiter.ts'
+import { UnawaitedWaiter } from '../waits/listener.ts'
 import { type InputReader, inputReader } from './input-reader.ts'
 import { isMessage } from './input-records.ts'
-
-/** A wait that its run does not park for: it has other things to do. */
-class ListeningWaiter extends Waiter<TokenRecord, TokenRecord> {
-  constructor(attempt: Attempt) {
-    super(attempt, (record) => ({ result: record, output: record }))
-  }
-
-  override awaited(): void {
-    // See above.
-  }
-}
 
 /** What a listener does with a message. */
 export interface Listening {
@@ -84,7 +73,10 @@ export class RunningListener {
   async #settled(id: string): Promise<TokenRecord> {
     this.#waitsFor = id
     try {
-      const waiter = new ListeningWaiter(this.#attempt)
+      const waiter = new UnawaitedWaiter<TokenRecord, TokenRecord>(this.#attempt, (record) => ({
+        result: record,
+        output: record,
+      }))
       return await this.#kernel.waitpoints.wait(waiter, () => id)
     } finally {
       this.#waitsFor = undefined

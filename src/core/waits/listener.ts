@@ -4,8 +4,15 @@ import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { Attempt, Settlement } from '../attempt/attempt.ts'
 import { Waiter } from './waiter.ts'
 
-/** The answer to a token that no code awaits: it aborts a signal, and the run does not park for it. */
-export class Listener<Output> extends Waiter<WaitResult<Output>, Output> {
+/** A wait that no code awaits: its run has other things to do, and does not park for it. */
+export class UnawaitedWaiter<Result, Output> extends Waiter<Result, Output> {
+  override awaited(): void {
+    // See above.
+  }
+}
+
+/** The answer to a token, which aborts a signal. */
+export class Listener<Output> extends UnawaitedWaiter<WaitResult<Output>, Output> {
   readonly #controller = new AbortController()
   readonly #begun: Deferred<TokenSignal<Output>> = createDeferred()
 
@@ -29,10 +36,6 @@ export class Listener<Output> extends Waiter<WaitResult<Output>, Output> {
   /** The signal, once the wait is registered, or over. */
   get begun(): Promise<TokenSignal<Output>> {
     return this.#begun.promise
-  }
-
-  override awaited(): void {
-    // Its run has other things to do.
   }
 
   override stored(): void {

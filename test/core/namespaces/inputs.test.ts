@@ -216,6 +216,19 @@ describe('streams.input', () => {
     expect(handled).toEqual(['a', 'b', 'c'])
   })
 
+  it('ends a listener with its run, which need not switch it off', async () => {
+    const handled: string[] = []
+    await using t = await engineWith(async () => {
+      inbox.on((text) => void handled.push(text))
+      await wait.for({ minutes: 1 })
+      return 'done'
+    })
+    const run = await t.engine.tasks.trigger('body', null)
+    await t.engine.streams.input<string>({ id: 'messages' }).send(run, 'a')
+    await t.clock.advance('1m')
+    expect([await run.result(), handled]).toEqual(['done', ['a']])
+  })
+
   it('refuses more than a run may leave unread, and loses nothing', async () => {
     await using engine = createEngine({
       tasks: [
