@@ -102,12 +102,12 @@ export type { HostedListRunsParams, RunPage } from './adapters/sdk/run-list.ts'
 export { hostedRuns as runs } from './adapters/sdk/runs.ts'
 export type { HostedRuns, HostedSubscription, ReplayRunOptions } from './adapters/sdk/runs.ts'
 export { hostedSchedules as schedules, type Schedules } from './adapters/sdk/schedules.ts'
+export type { InferInputStreamType } from './adapters/sdk/input-streams.ts'
 export type { JSONSchema, SchemaIn, SchemaOut, TaskSchema } from './adapters/sdk/schema.ts'
 export { hostedStreams as streams } from './adapters/sdk/streams.ts'
 export type {
   AsyncIterableStream,
   HostedStreams,
-  InferInputStreamType,
   InferStreamType,
   PipeStreamResult,
   RealtimeDefinedStream,

@@ -335,6 +335,7 @@ const ASKS = 'it asks the hosted service'
 const notCompared: Readonly<Record<string, string>> = {
   'across-files': `${ASKS}: every task of its own waits for children`,
   assistant: `${ASKS}: its streams are stored there`,
+  conversation: `${ASKS}: its tasks wait for messages`,
   deliver: 'it asks a server of another party',
   'global-hooks': `${ASKS}: its task waits`,
   maintenance: `${ASKS}: its task changes a queue`,

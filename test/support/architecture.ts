@@ -252,6 +252,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'wait',
     'retry',
     'metadata',
+    'input-streams',
     'streams',
     'hosted-run',
     'run-list',

@@ -119,7 +119,7 @@ const TRIGGER_NAMES: OptionNames<CreateTriggerTokenOptions> = {
 /** The scopes that the HTTP handler knows, by action. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   read: ['runs', 'tags', 'tasks', 'batch', 'waitpoints'],
-  write: ['runs', 'waitpoints'],
+  write: ['runs', 'waitpoints', 'inputStreams'],
   trigger: ['tasks'],
 }
 const BATCHES = 'over HTTP a batch takes a secret key; trigger runs one by one, with createTriggerPublicToken'

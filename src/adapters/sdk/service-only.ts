@@ -36,7 +36,7 @@ function isMember(name: string | symbol): name is string {
   return typeof name === 'string' && name !== 'then'
 }
 
-const SESSIONS = 'give a run input with a waitpoint token, and let it write streams'
+const SESSIONS = 'send messages to a run by streams.input, and let it write streams'
 const LIMITS = 'give tasks a queue({ name, concurrencyLimit }) in common, and change it with queues'
 const WEBHOOKS = 'receive the request in a route of your own, and trigger a task there'
 

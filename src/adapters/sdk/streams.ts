@@ -9,6 +9,7 @@ import {
 } from '../../primitives/require.ts'
 import { leavable } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
+import { hostedInput, type RealtimeDefinedInputStream } from './input-streams.ts'
 import { jsonChunk, jsonSource } from './json-source.ts'
 import { hostedLogger } from './logger.ts'
 import { requireTypes } from './option-types.ts'
@@ -63,28 +64,10 @@ export interface RealtimeDefinedStream<Chunk> {
 /** The type of chunk of a stream. */
 export type InferStreamType<Stream> = Stream extends RealtimeDefinedStream<infer Chunk> ? Chunk : unknown
 
-/** Data that a run is told from outside, in the hosted service. */
-export interface RealtimeDefinedInputStream<Data> {
-  id: string
-  on(handler: (data: Data) => void | Promise<void>): { off(): void }
-  once(
-    options?: object,
-  ): Promise<{ ok: true; output: Data } | { ok: false; error: Error }> & { unwrap(): Promise<Data> }
-  peek(): Data | undefined
-  wait(
-    options?: object,
-  ): Promise<{ ok: true; output: Data } | { ok: false; error: Error }> & { unwrap(): Promise<Data> }
-  send(runId: string, data: Data, options?: object): Promise<void>
-}
-
 /** Options of `streams.define`. */
 export interface RealtimeDefineStreamOptions {
   id: string
 }
-
-/** The type of the data of an input stream. */
-export type InferInputStreamType<Stream> =
-  Stream extends RealtimeDefinedInputStream<infer Data> ? Data : unknown
 
 /** Streams, as the hosted service has them. Without a key, the key is `default`. */
 export interface HostedStreams {
@@ -97,7 +80,7 @@ export interface HostedStreams {
   writer<Chunk>(key: string, options: WriterStreamOptions<Chunk>): PipeStreamResult<Chunk>
   writer<Chunk>(options: WriterStreamOptions<Chunk>): PipeStreamResult<Chunk>
   define<Chunk>(options: RealtimeDefineStreamOptions): RealtimeDefinedStream<Chunk>
-  /** Throws `ERR_HOSTED_ONLY`: a run is told something by a token. */
+  /** Names a stream of messages into runs. */
   input<Data>(options: { id: string }): RealtimeDefinedInputStream<Data>
 }
 
@@ -268,12 +251,7 @@ export const hostedStreams: HostedStreams = /* @__PURE__ */ takingRequests<Hoste
       writer: (options) => writer(id, options),
     })
   },
-  input: ({ id }) => {
-    throw hostedOnly(
-      `streams.input "${id}"`,
-      'let the run wait for a token, or read messages as docs/recipes.md has it',
-    )
-  },
+  input: hostedInput,
 })
 
 function isWriteOptions(value: unknown): boolean {

@@ -1,4 +1,3 @@
-import type { WaitpointTimeoutError } from '../../api/errors.ts'
 import type {
   CreatedToken,
   ListTokensParams,
@@ -35,7 +34,8 @@ type Period =
 export type HostedWaitForOptions = Period & CommonWaitOptions
 
 /** The result of `wait.forToken`. */
-export type TokenResult<Output> = { ok: true; output: Output } | { ok: false; error: Error }
+export type TokenResult<Output, Failure = Error> =
+  { ok: true; output: Output } | { ok: false; error: Failure }
 
 /** The promise of `wait.forToken`; unwrapped it is the output, or rejects with the time-out. */
 export interface ManualWaitpointPromise<Output> extends Promise<TokenResult<Output>> {
@@ -137,8 +137,9 @@ export const hostedWait: HostedWait = /* @__PURE__ */ takingRequests<HostedWait>
     forToken: <Output>(token: TokenReference) => {
       const id = typeof token === 'string' ? token : token.id
       const start = (): Promise<WaitResult<unknown>> => wait.forToken(token)
-      const result = mayBeLeft(waiting(() => ({ type: 'token', token: id }), start).then(read<Output>))
-      return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
+      return unwrappable<Output, Error>(
+        waiting(() => ({ type: 'token', token: id }), start).then(read<Output>),
+      )
     },
     completeToken: async (token, data) => {
       await wait.completeToken(token, encodeValue(data))
@@ -163,9 +164,15 @@ function read<Output>(result: WaitResult<unknown>): TokenResult<Output> {
   return result.ok ? { ok: true, output: decodeValue(result.output) as Output } : result
 }
 
-function unwrapped<Output>(
-  result: TokenResult<Output> | { ok: false; error: WaitpointTimeoutError },
-): Output {
+/** A result that may be left, with `unwrap()`. */
+export function unwrappable<Output, Failure extends Error>(
+  answer: Promise<TokenResult<Output, Failure>>,
+): Promise<TokenResult<Output, Failure>> & { unwrap(): Promise<Output> } {
+  const result = mayBeLeft(answer)
+  return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
+}
+
+function unwrapped<Output>(result: TokenResult<Output>): Output {
   if (result.ok) return result.output
   throw result.error
 }

@@ -99,7 +99,7 @@ describe('auth.createPublicToken', () => {
 
   it.each([
     [{ scopes: { read: { sessions: 's' } } }, 'read.sessions'],
-    [{ scopes: { write: { inputStreams: 'run_1' } } }, 'write.inputStreams'],
+    [{ scopes: { read: { inputStreams: 'run_1' } } }, 'read.inputStreams'],
     [{ scopes: { write: { tasks: 'greet-page' } } }, 'write.tasks'],
     [{ scopes: { batchTrigger: { tasks: 'greet-page' } } }, 'a batch takes a secret key'],
   ])('refuses what no route asks for: %j', async (options, message) =>

@@ -10,7 +10,9 @@ export const calls: Record<string, () => unknown> = {
   'runs.bulk.replay': async () => runs.bulk.replay({ runIds: ['run_1'] }),
   'runs.subscribeToRunsWithTag': () => runs.subscribeToRunsWithTag('user:1'),
   'runs.subscribeToBatch': () => runs.subscribeToBatch('batch_1'),
-  'streams.input "words"': () => streams.input<string>({ id: 'words' }),
+  'streams.input.peek': () => streams.input<string>({ id: 'words' }).peek(),
+  'streams.input.wait with idempotencyKeyTTL': async () =>
+    streams.input<string>({ id: 'words' }).wait({ idempotencyKey: 'k', idempotencyKeyTTL: '1h' }),
   'auth.getOIDCToken': async () => auth.getOIDCToken({ audience: 'aws' }),
 }
 
