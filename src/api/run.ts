@@ -184,7 +184,7 @@ export interface RunHandle<Output> {
   readonly id: string
   /** The run was there before: the idempotency key was used for it, or the trigger has put it off (`debounce`). */
   readonly isCached: boolean
-  /** Reads this run and its streams, and nothing else, over HTTP. Computed when first read. */
+  /** Reads this run and its streams and sends it messages, and nothing else, over HTTP. Computed when first read. */
   readonly publicAccessToken: string
   /** The output, or rejects with a `RunFailedError`. */
   result(): Promise<Output>

@@ -10,6 +10,7 @@ import type {
 } from '../contract/storage.ts'
 import type { AskedWait } from '../contract/question-keys.ts'
 import { WaitpointError } from '../api/errors.ts'
+import type { SendInputOptions } from '../api/input.ts'
 import type { LogLine } from '../api/log.ts'
 import type { CursorPagePromise } from '../api/cursor-page.ts'
 import type { ListRunsParams, RetrievedRun, Run, RunHandle, TriggerOptions } from '../api/run.ts'
@@ -140,7 +141,10 @@ export interface InsideRuns {
   /** Changes a run that is read first: one change of each run at a time. */
   inTurn<T>(runId: string, change: () => Promise<T>): Promise<T>
   /** Sends a message to a run. Its value is as it is stored. */
-  sendInput(runId: string, sent: { readonly stream: string; readonly data: unknown }): Promise<void>
+  sendInput(
+    runId: string,
+    sent: { readonly stream: string; readonly data: unknown; readonly options?: SendInputOptions },
+  ): Promise<void>
   /** Changes the metadata as the task itself would. False: the attempt was ended from outside meanwhile. */
   replaceMetadata(
     attempt: SeenAttempt,
@@ -246,8 +250,8 @@ function runsOf(kernel: Kernel): InsideRuns {
       retrievedRun(kernel, record),
     inTurn: (runId, change) => kernel.runTurns.take(runId, change),
     replaceMetadata: (attempt, change) => replaceMetadata(kernel, ownAttempt(attempt), change),
-    sendInput: (run, { stream, data }) =>
-      (kernel.namespaces.stored ?? kernel.namespaces).inputs.send({ id: stream }, { run, data, options: {} }),
+    sendInput: (run, { stream, data, options = {} }) =>
+      (kernel.namespaces.stored ?? kernel.namespaces).inputs.send({ id: stream }, { run, data, options }),
     addTags: (runId, tags) => tagRun(kernel, runId, tags),
     count: (filter, atMost) =>
       kernel.read(() => COUNTS.use(({ COUNT_RUNS }) => kernel.asked(COUNT_RUNS, { filter, atMost }))),

@@ -27,7 +27,7 @@ const WORKERS =
 const refuseWorkers = () => (): never => {
   throw new Refusal(
     404,
-    'Workers are not supported: tasks run in the process of the engine, and wait there with wait.forToken() or wait.for()',
+    'Workers are not supported: tasks run in the process of the engine, and wait there with wait.forToken(), wait.for() or streams.input().wait()',
   )
 }
 
@@ -72,6 +72,20 @@ const routes: readonly Route<RouteContext>[] = [
       description: WORKERS,
       allowed: 'any',
       parameters: [RUN, { name: 'id', in: 'path', description: 'The id of a token.' }],
+      answers: {},
+      refused: [404],
+    },
+    refuseWorkers,
+  ),
+  route(
+    'POST /api/v1/runs/:run/input-streams/wait',
+    {
+      id: 'waitForInputAsWorker',
+      tag: 'Access',
+      summary: 'Not here: there are no workers',
+      description: WORKERS,
+      allowed: 'any',
+      parameters: [RUN],
       answers: {},
       refused: [404],
     },

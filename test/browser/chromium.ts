@@ -47,6 +47,7 @@ export interface ConsolePage {
 export interface Page {
   goto(url: string): Promise<unknown>
   getByTestId(id: string): Element
+  getByLabel(text: string): Element
   getByRole(role: 'button', options: { readonly name: string }): Element
   evaluate<Result, Given>(work: (given: Given) => Promise<Result>, given: Given): Promise<Result>
   waitForResponse(url: RegExp): Promise<unknown>
@@ -57,6 +58,7 @@ export interface Page {
 
 interface Element {
   click(): Promise<void>
+  fill(text: string): Promise<void>
   textContent(): Promise<string | null>
 }
 

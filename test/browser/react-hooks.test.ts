@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AnyTask, createEngine, type Engine, metadata, task, wait } from 'waitpoint'
+import { type AnyTask, createEngine, type Engine, metadata, streams, task, wait } from 'waitpoint'
 import { serve } from 'waitpoint/http'
 import { PushSource } from '../support/streams.ts'
 import { type Browser, chromiumPath, openChromium, type Page, STEP_MS } from './chromium.ts'
@@ -98,6 +98,28 @@ describe.skipIf(chromiumPath === undefined)('the published React hooks on a page
       expect([await page.getByTestId('words').textContent(), page.thrown]).toEqual(['Dear Ada', []])
     },
   )
+
+  it('send messages into a run, by the access that its trigger gave', { timeout: TEST_MS }, async () => {
+    const inbox = streams.input<{ readonly text: string }>({ id: 'messages' })
+    const chat = task({
+      id: 'chat',
+      run: async () => [await inbox.wait().unwrap(), await inbox.wait().unwrap()],
+    })
+    await using app = await served(chat)
+    const run = await app.engine.trigger(chat, null)
+    await using page = await open(app, { run: run.id, runAccess: run.publicAccessToken })
+    await shows(page, 'status', 'WAITING')
+    for (const text of ['hello', '<b>and</b> bye']) {
+      await page.getByLabel('Message').fill(text)
+      await page.getByRole('button', { name: 'Send' }).click()
+      await shows(page, 'sent', 'ready')
+    }
+    expect(await run.result()).toEqual([{ text: 'hello' }, { text: '<b>and</b> bye' }])
+    await shows(page, 'ended', 'COMPLETED')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await expect.poll(() => page.getByTestId('sent').textContent(), SHOWN).toContain('the run is over')
+    expect(page.thrown).toHaveLength(1)
+  })
 
   it('complete with a click the token that a run waits for', { timeout: TEST_MS }, async () => {
     const review = task({

@@ -154,6 +154,10 @@ export interface PublishedClient {
   }
   readonly streams: {
     read(run: string, key: string, options?: Json): Promise<AsyncIterable<unknown>>
+    /** Of the newer version. */
+    input(options: { readonly id: string }): {
+      send(run: string, data: unknown, options?: Json): Promise<void>
+    }
   }
   readonly auth: {
     createPublicToken(options: Json): Promise<string>

@@ -73,15 +73,17 @@ describe('signing access tokens', () => {
 })
 
 describe('what belongs to workers', () => {
-  it.each(['waitpoints/tokens/waitpoint_1/wait', 'wait/duration'])('is 404, and says why: %s', (path) =>
+  it.each([
+    '/engine/v1/runs/run_1/waitpoints/tokens/waitpoint_1/wait',
+    '/engine/v1/runs/run_1/wait/duration',
+    '/api/v1/runs/run_1/input-streams/wait',
+  ])('is 404, and says why: %s', (path) =>
     onBench(async ({ handler }) => {
-      expect(await ask(handler, `POST /engine/v1/runs/run_1/${path}`)).toMatchObject({
+      expect(await ask(handler, `POST ${path}`)).toMatchObject({
         status: 404,
         body: { error: expect.stringContaining('Workers are not supported') as string },
       })
-      expect((await ask(handler, `POST /engine/v1/runs/run_1/${path}`, { credential: null })).status).toBe(
-        401,
-      )
+      expect((await ask(handler, `POST ${path}`, { credential: null })).status).toBe(401)
     }),
   )
 })

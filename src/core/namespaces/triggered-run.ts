@@ -45,9 +45,10 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     enumerable: true,
     get(this: TriggeredRun<unknown>) {
       const { credentials } = this.#kernel
-      return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
-        from: this.#accessFrom,
-      }))
+      return (this.#accessToken ??= credentials.publicAccessToken(
+        [`read:runs:${this.id}`, `write:inputStreams:${this.id}`],
+        { from: this.#accessFrom },
+      ))
     },
   }
 }

@@ -8,6 +8,9 @@ import type { RouteContext } from '../route-context.ts'
 /** The longest message, and the object around it. */
 const MOST_BYTES = 1_024 * 1_024 + 64
 
+/** The published client would send again after 409, as after a lock that was held. */
+const FOR_GOOD = { 'x-should-retry': 'false' } as const
+
 /** Sends a message into a run: see docs/messages.md. */
 export const SEND_INPUT: Route<RouteContext> = route(
   'POST /realtime/v1/streams/:runId/input/:stream',
@@ -28,11 +31,15 @@ export const SEND_INPUT: Route<RouteContext> = route(
     refused: [400, 404, 409, 413],
   },
   ({ inside, turns }) =>
-    async (c) => {
+    async (c, { by }) => {
       const { runId, stream } = c.req.param()
       const { data } = await readJsonObject(c.req.raw, MOST_BYTES, turns)
       try {
-        await inside.runs.sendInput(runId, { stream, data })
+        await inside.runs.sendInput(runId, {
+          stream,
+          data,
+          options: by === undefined ? {} : { by: { ...by, via: 'http' } },
+        })
       } catch (error) {
         throw refusedInput(error)
       }
@@ -45,7 +52,7 @@ function refusedInput(error: unknown): unknown {
   if (!(error instanceof WaitpointError)) return error
   const { code, message } = error
   const details = { code }
-  if (code === 'ERR_RUN_ENDED') return new Refusal(409, message, { cause: error, details })
+  if (code === 'ERR_RUN_ENDED') return new Refusal(409, message, { cause: error, details, headers: FOR_GOOD })
   if (code === 'ERR_INBOX_FULL') return new Refusal(429, message, { cause: error, details })
   return error
 }

@@ -1,5 +1,6 @@
 import { createRoot } from 'react-dom/client'
 import { Approval } from './approval.tsx'
+import { Composer } from './composer.tsx'
 import { Draft } from './draft.tsx'
 import { Progress } from './progress.tsx'
 
@@ -13,6 +14,7 @@ createRoot(document.body).render(
   <main>
     {run.runId && <Progress {...run} />}
     {run.runId && <Draft {...run} />}
+    {run.runId && <Composer {...run} />}
     {token.tokenId && <Approval {...token} />}
   </main>,
 )

@@ -22,25 +22,29 @@ describe('POST /realtime/v1/streams/:runId/input/:stream', () => {
     })
     const handler = createHandler(t.engine)
     const run = await t.engine.tasks.trigger('body', null)
-    const send = async (body: string, key = KEY, id = run.id): Promise<number> => {
-      const response = await handler(
+    const answer = (body: string, key = KEY, id = run.id): Promise<Response> =>
+      handler(
         new Request(`https://app.example/realtime/v1/streams/${id}/input/messages`, {
           method: 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
           body,
         }),
       )
-      return response.status
-    }
+    const send = async (...sent: Parameters<typeof answer>): Promise<number> => (await answer(...sent)).status
     expect(await send('{"data":{"text":"a"}}')).toBe(200)
-    expect(await send('{"data":{"text":"b"}}', run.publicAccessToken)).toBe(403)
+    const other = await t.engine.tasks.trigger('body', null)
+    expect(await send('{"data":{"text":"b"}}', other.publicAccessToken)).toBe(403)
+    const reader = await t.engine.createAccessToken({ read: { runs: run.id } })
+    expect(await send('{"data":{"text":"b"}}', reader)).toBe(403)
     expect(await send(`{"data":"${'x'.repeat(1_048_577)}"}`)).toBe(413)
-    expect(await send('{"data":null}')).toBe(200)
+    expect(await send('{"data":null}', run.publicAccessToken)).toBe(200)
     expect(await send('{"data":3}')).toBe(429)
     expect(await send('3')).toBe(400)
     expect(await send('{"data":1}', KEY, 'run_unknown')).toBe(404)
     await t.clock.advance('1s')
     expect(await run.result()).toEqual([{ text: 'a' }, null])
-    expect(await send('{"data":1}')).toBe(409)
+    // The published client would send again after another 409.
+    const late = await answer('{"data":1}')
+    expect([late.status, late.headers.get('x-should-retry')]).toEqual([409, 'false'])
   })
 })
