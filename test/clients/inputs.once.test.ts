@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { streams, task } from 'waitpoint'
+import { cuttingProxy } from './cutting-proxy.ts'
 import { client, served } from './published-client.ts'
 
 const inbox = streams.input<{ readonly text: string }>({ id: 'messages' })
@@ -20,8 +21,7 @@ const chat = task({
 it('takes the messages of the published client, in order, by the secret key and by the access token of the run', async () => {
   await using app = await served([chat])
   const run = await client.tasks.trigger('chat', null)
-  const { input } = client.streams
-  const sent = input({ id: 'messages' })
+  const sent = client.streams.input({ id: 'messages' })
   await sent.send(run.id, { text: 'hello' })
   const page = { baseURL: app.server.url, accessToken: run.publicAccessToken }
   await client.auth.withAuth(page, () => sent.send(run.id, { text: 'from the page' }))
@@ -40,8 +40,7 @@ it('takes the messages of the published client, in order, by the secret key and 
 it('tells the published client why a message is refused, at the first request', async () => {
   await using app = await served([chat])
   const [run, other] = [await client.tasks.trigger('chat', null), await client.tasks.trigger('chat', null)]
-  const { input } = client.streams
-  const sent = input({ id: 'messages' })
+  const sent = client.streams.input({ id: 'messages' })
   await expect(sent.send('run_unknown', { text: 'a' })).rejects.toThrow(client.NotFoundError)
   await expect(sent.send(run.id, { text: 'x'.repeat(1_048_577) })).rejects.toMatchObject({ status: 413 })
   const page = { baseURL: app.server.url, accessToken: other.publicAccessToken }
@@ -52,4 +51,18 @@ it('tells the published client why a message is refused, at the first request', 
   await client.runs.poll(run.id, { pollIntervalMs: 10 })
   await expect(sent.send(run.id, { text: 'late' })).rejects.toMatchObject({ status: 409 })
   await sent.send(other.id, { text: 'bye' })
+})
+
+it('takes a message once that the published client sends again, as the answer was lost', async () => {
+  await using app = await served([chat])
+  const run = await client.tasks.trigger('chat', null)
+  await using proxy = await cuttingProxy(app.server.url, { afterBytes: 30, atMost: 1 })
+  const page = { baseURL: proxy.url, accessToken: run.publicAccessToken }
+  const sent = client.streams.input({ id: 'messages' })
+  const retry = { maxAttempts: 3, minTimeoutInMs: 1, maxTimeoutInMs: 1 }
+  await client.auth.withAuth(page, () => sent.send(run.id, { text: 'a' }, { requestOptions: { retry } }))
+  expect(proxy.cuts).toBe(1)
+  await sent.send(run.id, { text: 'bye' })
+  const { output } = await client.runs.poll(run.id, { pollIntervalMs: 10 })
+  expect(output).toMatchObject([{ output: { text: 'a' } }, { output: { text: 'bye' } }])
 })

@@ -15,7 +15,7 @@ import { GET_RUN, INSERT_TOKEN, SETTLE_TOKEN } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import type { DefinedInput, SentInput } from '../../api/input-calls.ts'
 import { Inbox, inboxesOf } from './inbox.ts'
-import { checkedInput, insertOf, newInput, noteOf, RUN_ASKED } from './input-records.ts'
+import { checkedInput, insertOf, newInput, noteOf, RUN_ASKED, storedInputs } from './input-records.ts'
 import { answeredJson } from './questions.ts'
 
 /** A message has at most so many bytes, and what is unread of a stream so many in all. */
@@ -89,11 +89,11 @@ export class InputSender {
       const settled = await this.#settle(open, message)
       if (settled.won) {
         known.settled(known.next, settled.record)
-        if (!settled.wasAwaited) await this.#requireAlive(message)
+        if (!settled.wasAwaited && !(await this.#isAlive(message))) throw runEnded(message)
         return
       }
     }
-    await this.#requireAlive(message)
+    if (!(await this.#isAlive(message))) return this.#requireAccepted(message)
     const inbox = known ?? inboxes.keep(message.stream, await this.#measured(message))
     await this.#place(message, inbox)
   }
@@ -175,10 +175,18 @@ export class InputSender {
     }
   }
 
-  async #requireAlive(message: Message): Promise<void> {
-    const record = await this.#kernel.asked(GET_RUN, message.runId)
-    if (record === undefined) throw runNotFound(message.runId)
-    if (isFinal(record.status) || record.returned) throw runEnded(message)
+  async #isAlive({ runId: id }: Message): Promise<boolean> {
+    const record = await this.#kernel.asked(GET_RUN, id)
+    if (record === undefined) throw runNotFound(id)
+    return !isFinal(record.status) && !record.returned
+  }
+
+  /** A message that is sent again, as its answer was lost, may have ended the run. */
+  async #requireAccepted(message: Message): Promise<void> {
+    const { runId: id, stream, key } = message
+    const { inputs } = storedInputs(await this.#kernel.asked(RUN_ASKED, id), stream)
+    const isAccepted = key !== undefined && [...inputs.values()].some((input) => noteOf(input).key === key)
+    if (!isAccepted) throw runEnded(message)
   }
 
   /** What is unread is counted when there may be too much of it. */

@@ -1,7 +1,11 @@
 import { WaitpointError } from '../../api/errors.ts'
-import { ANYTHING, FLAG, json, object } from '../operation.ts'
+import type { SendInputOptions } from '../../api/input.ts'
+import { REQUEST_NAME } from '../../hosted/headers.ts'
+import type { Limits } from '../limits.ts'
+import { ANYTHING, FLAG, json, object, TEXT } from '../operation.ts'
 import { Refusal } from '../refusal.ts'
 import { readJsonObject } from '../requests/json-body.ts'
+import { checkLabels } from '../requests/labels.ts'
 import { type Route, route } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 
@@ -25,20 +29,28 @@ export const SEND_INPUT: Route<RouteContext> = route(
     parameters: [
       { name: 'runId', in: 'path', description: 'The id of the run.' },
       { name: 'stream', in: 'path', description: 'The id of the input stream.' },
+      {
+        name: REQUEST_NAME,
+        in: 'header',
+        description:
+          'The `idempotencyKey` of a message that has none. With one it is accepted once, for as long as the run lives.',
+      },
     ],
-    body: { required: true, content: json(object({ data: ANYTHING })) },
+    body: { required: true, content: json(object({ data: ANYTHING }, { idempotencyKey: TEXT })) },
     answers: { 200: { description: 'Accepted.', content: json(object({ ok: FLAG })) } },
     refused: [400, 404, 409, 413],
   },
-  ({ inside, turns }) =>
+  ({ inside, limits, turns }) =>
     async (c, { by }) => {
       const { runId, stream } = c.req.param()
-      const { data } = await readJsonObject(c.req.raw, MOST_BYTES, turns)
+      const body = await readJsonObject(c.req.raw, MOST_BYTES + limits.keyLength, turns)
+      const name = c.req.header(REQUEST_NAME)
+      const { data, idempotencyKey = name === '' ? undefined : name } = body
       try {
         await inside.runs.sendInput(runId, {
           stream,
           data,
-          options: by === undefined ? {} : { by: { ...by, via: 'http' } },
+          options: { ...keyOf(idempotencyKey, limits), ...(by && { by: { ...by, via: 'http' } }) },
         })
       } catch (error) {
         throw refusedInput(error)
@@ -46,6 +58,15 @@ export const SEND_INPUT: Route<RouteContext> = route(
       return c.json({ ok: true })
     },
 )
+
+/** @throws Refusal 400 for what is no key. */
+function keyOf(idempotencyKey: unknown, limits: Limits): SendInputOptions {
+  if (idempotencyKey === undefined) return {}
+  if (typeof idempotencyKey !== 'string' || idempotencyKey === '')
+    throw new Refusal(400, 'Validation error: "idempotencyKey" must be a string')
+  checkLabels({ idempotencyKey }, limits, 'Messages')
+  return { idempotencyKey }
+}
 
 function refusedInput(error: unknown): unknown {
   if (error instanceof RangeError) return new Refusal(413, error.message, { cause: error })

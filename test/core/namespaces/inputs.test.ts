@@ -95,6 +95,11 @@ describe('streams.input', () => {
     await Promise.all([1, 2, 3].map(() => sent.send(run, 'a', { idempotencyKey: 'k' })))
     await t.clock.advance('1s')
     expect(await run.result()).toEqual(['a', 'b'])
+    // It may be sent again, as the answer was lost. Another one is refused.
+    await sent.send(run, 'a', { idempotencyKey: 'k' })
+    expect(await rejection(sent.send(run, 'a', { idempotencyKey: 'l' }))).toMatchObject({
+      code: 'ERR_RUN_ENDED',
+    })
   })
 
   it('refuses a message to a run that is over, or that there is not', async () => {

@@ -47,4 +47,48 @@ describe('POST /realtime/v1/streams/:runId/input/:stream', () => {
     const late = await answer('{"data":1}')
     expect([late.status, late.headers.get('x-should-retry')]).toEqual([409, 'false'])
   })
+
+  it('takes a message that is sent again under its key once, also after the end of the run', async () => {
+    await using t = await createTestEngine({
+      tasks: [
+        bodyTask(async () => {
+          await wait.for({ seconds: 1 })
+          return inbox.take()
+        }),
+      ],
+      secretKey: KEY,
+      clock: { mode: 'manual' },
+    })
+    const [handler, other] = [createHandler(t.engine), createHandler(t.engine)]
+    const run = await t.engine.tasks.trigger('body', null)
+    const send = async (
+      body: unknown,
+      { name, to = handler }: { readonly name?: string; readonly to?: typeof handler } = {},
+    ): Promise<number> => {
+      const request = new Request(`https://app.example/realtime/v1/streams/${run.id}/input/messages`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${KEY}`,
+          ...(name !== undefined && { 'x-trigger-request-idempotency-key': name }),
+        },
+        body: JSON.stringify(body),
+      })
+      return (await to(request)).status
+    }
+    const repeated = [
+      await send({ data: 1 }, { name: 'request' }),
+      await send({ data: 1 }, { name: 'request', to: other }),
+      await send({ data: 2, idempotencyKey: 'two' }, { name: 'one' }),
+      await send({ data: 2, idempotencyKey: 'two' }, { name: 'other', to: other }),
+      await send({ data: 3 }, { name: '' }),
+      await send({ data: 3 }, { name: '' }),
+    ]
+    expect(repeated).toEqual([200, 200, 200, 200, 200, 200])
+    for (const idempotencyKey of ['', 7, null, 'k'.repeat(2_049)])
+      expect(await send({ data: 4, idempotencyKey })).toBe(400)
+    await t.clock.advance('1s')
+    expect(await run.result()).toEqual([1, 2, 3, 3])
+    expect(await send({ data: 1 }, { name: 'request', to: other })).toBe(200)
+    expect(await send({ data: 1 }, { name: 'another' })).toBe(409)
+  })
 })
