@@ -7,7 +7,7 @@ import { signAccessToken } from './namespaces/access-token.ts'
 import { CHANGE_TOKEN, TokenChanger } from './namespaces/change-token.ts'
 import { continueRun } from './namespaces/continue-run.ts'
 import { COUNT_RUNS, countRuns, countTokens } from './namespaces/counts.ts'
-import { InputWork } from './namespaces/input-work.ts'
+import { InputWork, unreadInputs } from './namespaces/input-work.ts'
 import { listedRuns, listedTokens } from './namespaces/list-pages.ts'
 import { listQueues, retrieveQueue, changeQueue } from './namespaces/queues.ts'
 import {
@@ -55,7 +55,7 @@ export function loadAll(): void {
   ACCESS_TOKENS.provide({ signAccessToken })
   RELEASE.provide({ continueRun })
   COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })
-  INPUTS.provide({ InputWork })
+  INPUTS.provide({ InputWork, unreadInputs })
   LISTS.provide({ listedRuns, listedTokens })
   QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson, readApprovers, readPerson })
   TOKEN_CHANGES.provide({ CHANGE_TOKEN, TokenChanger })

@@ -4,6 +4,7 @@ import type {
   ChunkRead,
   ChunksRead,
   Inserted,
+  RunAsked,
   RunCountFilter,
   StatusCounts,
   WriterProgress,
@@ -36,7 +37,8 @@ import { Breath } from './host/breath.ts'
 import type { Credentials } from './host/credentials.ts'
 import type { EnginePorts, Host } from './host/host.ts'
 import type { Kernel } from './kernel.ts'
-import { COUNTS } from './namespaces/late-calls.ts'
+import type { UnreadInputs } from './namespaces/input-records.ts'
+import { COUNTS, INPUTS } from './namespaces/late-calls.ts'
 import { newRun } from './namespaces/new-run.ts'
 import { listOfRuns } from './namespaces/run-list.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
@@ -59,6 +61,7 @@ export { readOverrides } from './host/overrides.ts'
 export { answeredBy, completedToken, questionOf, withdrawalOf } from './views/question.ts'
 export { sizeOfRun } from './views/run.ts'
 export { UnknownAnswerer } from './views/unknown-answerer.ts'
+export type { UnreadInputs } from './namespaces/input-records.ts'
 export type { EngineObserver, SeenAttempt, SeenReader, SeenWait } from './observed.ts'
 
 /** The topic of readers that follow all runs. That of a reader of one run is its id. */
@@ -145,6 +148,8 @@ export interface InsideRuns {
     runId: string,
     sent: { readonly stream: string; readonly data: unknown; readonly options?: SendInputOptions },
   ): Promise<void>
+  /** The messages that a run has not read. */
+  unreadInputs(asked: RunAsked): Awaitable<readonly UnreadInputs[]>
   /** Changes the metadata as the task itself would. False: the attempt was ended from outside meanwhile. */
   replaceMetadata(
     attempt: SeenAttempt,
@@ -252,6 +257,7 @@ function runsOf(kernel: Kernel): InsideRuns {
     replaceMetadata: (attempt, change) => replaceMetadata(kernel, ownAttempt(attempt), change),
     sendInput: (run, { stream, data, options = {} }) =>
       (kernel.namespaces.stored ?? kernel.namespaces).inputs.send({ id: stream }, { run, data, options }),
+    unreadInputs: (asked) => INPUTS.use((late) => late.unreadInputs(asked)),
     addTags: (runId, tags) => tagRun(kernel, runId, tags),
     count: (filter, atMost) =>
       kernel.read(() => COUNTS.use(({ COUNT_RUNS }) => kernel.asked(COUNT_RUNS, { filter, atMost }))),

@@ -45,6 +45,7 @@ describe('text that is hostile', () => {
     const options = { tags: HOSTILE, idempotencyKey: mean, concurrencyKey: mean }
     const { id } = await t.engine.trigger(everything, mean, options)
     await t.clock.settle()
+    await t.engine.streams.input({ id: mean }).send(id, { [mean]: mean }, { by: { id: 'ann', name: mean } })
     const { data: runs } = await t.engine.runs.list()
     const { data: tokens } = await t.engine.wait.listTokens()
     expect([runs.length, tokens.length]).toEqual([2, 2])
@@ -82,6 +83,8 @@ describe('text that is hostile', () => {
     }
     const page = (await visitor.get(`/runs/${id}`)).text
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+    const messages = page.split('<h2>Messages that wait</h2>')[1] ?? ''
+    expect(messages).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
     const thrown = (await visitor.get(`/runs/${runs[0]?.id ?? ''}`)).text.split('<h2>Attempts</h2>')[1]
     expect(thrown).toContain('<summary>&lt;script&gt;alert(1)&lt;/script&gt;')
     expect((await visitor.get('/queues')).text).toContain('queue &lt;script&gt;alert(1)')

@@ -7,6 +7,7 @@ import { textOfLine } from '../../api/log-text.ts'
 import { storedError } from '../../api/serialize.ts'
 import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
 import { html, type Html } from '../../primitives/html.ts'
+import type { UnreadInputs } from '../../core/inside.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord, runTree } from '../records.ts'
 import { badge, block, count, duration, facts, indentedPlain, moment, short, table } from '../values.ts'
@@ -25,6 +26,9 @@ const MOST_STREAMS = 20
 const MOST_CHUNKS = 500
 /** So many tokens of a run are shown. */
 const MOST_ROWS = 200
+/** So many messages that wait, and so many characters of each. */
+const MOST_MESSAGES = 50
+const MOST_OF_A_MESSAGE = 200
 /** A payload of so many characters can be edited for a new run. */
 const MOST_EDITED = 20_000
 /** So many characters of the error of an earlier attempt are shown before it is opened. */
@@ -44,6 +48,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
     actionsOf(visit, record, wrong),
   ])
   const tree = await runTree(inside, record, asked.runs.slice(-MOST_ROWS))
+  const unread = await inside.runs.unreadInputs(asked)
   const waterfall = await waterfallOf(visit, { record, asked, tree })
   const description = inside.tasks.get(record.taskId)?.options.description
   const waited = new Set(waitingOn.map((wait) => wait.id))
@@ -122,11 +127,31 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
             ${tokens.length > MOST_ROWS && html`<p class="note">The last ${MOST_ROWS} of ${count(tokens.length)} tokens.</p>`}`
         }
       </div>
+      <div id="messages" data-live>${unread.length > 0 && messagesOf(visit, unread)}</div>
       <div id="log" data-live>${logOf(visit, id)}</div>
       <div id="streams" data-live>
         ${streams}${rest > 0 && html`<p class="note">${rest} more streams are not shown.</p>`}
       </div>`,
   }
+}
+
+/** The messages that the run has not read, each stream in its order. */
+function messagesOf({ now }: Visit, unread: readonly UnreadInputs[]): Html {
+  const all = unread.flatMap(({ stream, messages }) => messages.map((message) => ({ stream, ...message })))
+  return html`<h2>Messages that wait</h2>
+    ${table(
+      ['Stream', 'Message', 'By', 'Sent'],
+      all.slice(0, MOST_MESSAGES).map(
+        ({ stream, dataJson, by, sentAt }) =>
+          html`<tr>
+            <td>${short(stream, 60)}</td>
+            <td>${short(dataJson ?? '', MOST_OF_A_MESSAGE)}</td>
+            <td data-label="by">${by?.id !== undefined && short(by.name ?? by.id, 60)}</td>
+            <td class="num" data-label="sent">${moment(sentAt, now)}</td>
+          </tr>`,
+      ),
+    )}
+    ${all.length > MOST_MESSAGES && html`<p class="note">The first ${MOST_MESSAGES} of ${count(all.length)} messages.</p>`}`
 }
 
 /** One text of a run, whole. */

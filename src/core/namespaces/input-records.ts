@@ -120,6 +120,41 @@ export function storedInputs({ tokens }: RunAsked, stream: string): StoredInputs
   return { inputs, reads }
 }
 
+/** The messages of one stream that no read has been given, in their order. */
+export interface UnreadInputs {
+  readonly stream: string
+  readonly messages: readonly UnreadInput[]
+}
+
+export interface UnreadInput {
+  readonly dataJson: string | undefined
+  readonly by: AnsweredBy | undefined
+  readonly sentAt: number
+}
+
+/** What a run has not read yet, by stream. */
+export function unreadInputs(asked: RunAsked): readonly UnreadInputs[] {
+  const streams = new Set(
+    asked.tokens.map(({ kind, key }) => kind === 'INPUT' && readInputKey(key?.value)?.stream),
+  )
+  return [...streams]
+    .filter((stream) => typeof stream === 'string')
+    .map((stream) => {
+      const { inputs, reads } = storedInputs(asked, stream)
+      const read = new Set(reads.flatMap(({ taken }) => taken))
+      const unread = [...inputs].filter(([n, record]) => isMessage(record) && !read.has(n))
+      const messages = unread
+        .toSorted(([one], [other]) => one - other)
+        .map(([, record]) => ({
+          dataJson: record.outputJson,
+          by: noteOf(record).by,
+          sentAt: record.completedAt ?? record.createdAt,
+        }))
+      return { stream, messages }
+    })
+    .filter(({ messages }) => messages.length > 0)
+}
+
 /** The message of an input, and what a wait for it results in. */
 export async function inputSettlement(
   record: TokenRecord,

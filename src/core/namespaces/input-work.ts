@@ -12,6 +12,8 @@ import { type FoundInputs, inputReader, type InputWish } from './input-reader.ts
 import { inputSettlement, inputValue } from './input-records.ts'
 import { InputSender } from './input-sender.ts'
 
+export { unreadInputs } from './input-records.ts'
+
 const TAKE_NAMES: OptionNames<TakeInputOptions> = { max: true }
 
 /** The work of an input stream: what an engine loads with the first message. */

@@ -276,6 +276,22 @@ describe('streams.input', () => {
     expect(await rejection(checked.send(run, 3 as never))).toMatchObject({ code: 'ERR_PAYLOAD_INVALID' })
   })
 
+  it('is empty for a replay: the messages of a run are its own', async () => {
+    await using t = await engineWith(async () => {
+      await wait.for({ minutes: 1 })
+      return inbox.take()
+    })
+    const run = await t.engine.tasks.trigger('body', null)
+    const sent = t.engine.streams.input<string>({ id: 'messages' })
+    await sent.send(run, 'a', { idempotencyKey: 'k' })
+    const replay = await t.engine.runs.replay(run)
+    await t.clock.advance('30s')
+    await sent.send(replay, 'b', { idempotencyKey: 'k' })
+    await t.clock.advance('1m')
+    const outputs = [run, replay].map(async ({ id }) => (await t.engine.runs.poll(id)).output)
+    expect(await Promise.all(outputs)).toEqual([['a'], ['b']])
+  })
+
   it('is no token: no list of these has a message, and no completion is one', async () => {
     await using t = await engineWith(async () => inbox.wait().unwrap())
     const run = await t.engine.tasks.trigger('body', null)
