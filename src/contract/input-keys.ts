@@ -24,6 +24,14 @@ export function handledKey(policyAttempt: number, { stream, n }: InputPlace): st
   return `handled/${policyAttempt}.${n}/${stream}`
 }
 
+/** `outputJson` of the record of a read: the numbers that it was given. */
+export interface InputRead {
+  readonly stream: string
+  readonly taken: readonly number[]
+  /** The number that `peek` has seen. */
+  readonly seen?: number | undefined
+}
+
 /** The attempt of the policy that such a key, or that of a place, is of. */
 export function readerAttempt(value = ''): number {
   const [first = '', second = ''] = value.split('/', 2)

@@ -31,7 +31,7 @@ const named = (name: string): Promise<unknown> => ask(name, { name })
 
 const night = (): Promise<void> => wait.for({ days: 1, name: 'night' })
 
-const KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'ONCE', 'BINDING']
+const KINDS: readonly TokenKind[] = ['MANUAL', 'INPUT', 'SLEEP', 'ONCE', 'BINDING']
 const ALL = { limit: 10_000 }
 
 /** Every record of a storage, read as of an instant at which nothing is due. */
@@ -589,6 +589,74 @@ describe('checkInFlight', () => {
       { taskId: 'pay', runs: 1, waits: [{ call: 'wait.createToken', tags: ['a'] }, { tags: ['b'] }] },
     ])
     expect(String(report)).toContain('hint: task "pay" waits for several things at once without names')
+  })
+
+  it('gives code that reads messages those that it was given, and says which read does not fit', async () => {
+    const inbox = streams.input<string>({ id: 'messages' })
+    const live = async ({ engine, clock }: Life): Promise<void> => {
+      const run = await engine.tasks.trigger('pay', null)
+      const sent = engine.streams.input<string>({ id: 'messages' })
+      for (const text of ['a', 'b', 'c']) await sent.send(run, text)
+      await clock.advance('1s')
+    }
+    const seen: unknown[] = []
+    const reading = (...more: (() => Promise<unknown>)[]): AnyTask =>
+      pay(
+        async () => {
+          const first = await inbox.wait().unwrap()
+          await wait.for({ seconds: 1 })
+          seen.push([first, ...(await inbox.take({ max: 1 }))])
+          for (const one of more) seen.push(await one())
+        },
+        { version: '1' },
+      )
+    const before = reading(() => named('a'))
+    console.log(String(await deployed([before], [before], { live })))
+    expect(seen).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ])
+    const others: readonly (readonly [AnyTask, string])[] = [
+      [
+        reading(
+          () => inbox.wait().unwrap(),
+          () => named('a'),
+        ),
+        'new-question',
+      ],
+      [pay(() => named('a'), { version: '1' }), 'not-asked'],
+    ]
+    for (const [after, reason] of others)
+      expect(reasons(await deployed([before], [after], { live }))).toEqual([reason])
+    // A run that waits for a message goes on waiting for it.
+    const waiting = pay(async () => {
+      for (let count = 0; count < 4; count += 1) await inbox.wait()
+    })
+    expect(await deployed([waiting], [waiting], { live })).toMatchObject({ checked: 1, fits: 1 })
+    const report = await deployed([waiting], [pay(() => named('a'))], { live })
+    expect(reasons(report)).toEqual(['version'])
+  })
+
+  it('calls no listener with a message that it has not handled', async () => {
+    const inbox = streams.input<string>({ id: 'messages' })
+    const heard: string[] = []
+    const listening = pay(async () => {
+      inbox.on((text) => {
+        heard.push(text)
+        if (text === 'b') throw new Error('not now')
+      })
+      for (let count = 0; count < 5; count += 1) await wait.for({ seconds: 1 })
+      await named('a')
+    })
+    const live = async ({ engine, clock }: Life): Promise<void> => {
+      engine.on('error', ({ error }) => heard.push((error as Error).message))
+      const run = await engine.tasks.trigger('pay', null)
+      for (const text of ['a', 'b', 'c'])
+        await engine.streams.input<string>({ id: 'messages' }).send(run, text)
+      await clock.advance('5s')
+    }
+    expect(await deployed([listening], [listening], { live })).toMatchObject({ checked: 1, fits: 1 })
+    expect(heard).toEqual(['a', 'b', 'not now'])
   })
 
   it.each<[string, () => Promise<unknown>]>([

@@ -1,4 +1,4 @@
-import { handledKey, inputKey } from '../../contract/input-keys.ts'
+import { handledKey, inputKey, type InputRead } from '../../contract/input-keys.ts'
 import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
@@ -8,15 +8,7 @@ import { INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.t
 import type { Kernel } from '../kernel.ts'
 import { CHANGE_TOKEN } from './change-token.ts'
 import { waitsFor } from './inbox.ts'
-import {
-  type InputRead,
-  insertOf,
-  isMessage,
-  newInput,
-  PASSED,
-  RUN_ASKED,
-  storedInputs,
-} from './input-records.ts'
+import { insertOf, isMessage, newInput, PASSED, RUN_ASKED, storedInputs } from './input-records.ts'
 
 /** How long a wait for an input lasts, and what drops it. */
 export interface InputWish {

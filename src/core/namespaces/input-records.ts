@@ -1,4 +1,10 @@
-import { type InputPlace, inputKey, readerAttempt, readInputKey } from '../../contract/input-keys.ts'
+import {
+  type InputPlace,
+  inputKey,
+  type InputRead,
+  readerAttempt,
+  readInputKey,
+} from '../../contract/input-keys.ts'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunAsked, TokenInsert } from '../../contract/storage.ts'
 import type { AnsweredBy } from '../../api/question.ts'
@@ -22,14 +28,6 @@ export interface InputNote {
 
 /** `answeredJson` of a number that is passed over: a wait for it was dropped. */
 export const PASSED = '{"isPassed":true}'
-
-/** `outputJson` of the record of a read: the numbers that it was given. */
-export interface InputRead {
-  readonly stream: string
-  readonly taken: readonly number[]
-  /** The number that `peek` has seen. */
-  readonly seen?: number | undefined
-}
 
 /** Everything that a run has asked for, its inputs among it. */
 export const RUN_ASKED: RepeatableCall<string, RunAsked> = {

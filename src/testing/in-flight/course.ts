@@ -1,4 +1,5 @@
 import { losePatience } from '../../clock/patience.ts'
+import { inputKey, type InputRead } from '../../contract/input-keys.ts'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunAsked } from '../../contract/storage.ts'
 import { runTokenId } from '../../contract/run-states.ts'
@@ -28,6 +29,7 @@ export class Course {
   readonly #settle: (end: CourseEnd) => void
   /** What was asked before and not yet again, by the id of its token. */
   readonly #expected: Map<string, InFlightQuestion>
+  readonly #asked: ReadonlySet<string>
   /** The tokens that are expected to be waited for: to be asked for is not enough. */
   readonly #waited: ReadonlySet<string>
   readonly #patienceMs: number
@@ -43,6 +45,7 @@ export class Course {
 
   constructor(stored: RunInFlight, patienceMs: number) {
     this.#expected = expectedOf(stored)
+    this.#asked = new Set(this.#expected.keys())
     this.#waited = new Set(stored.waits.map(({ id }) => id))
     this.#patienceMs = patienceMs
     const { promise, resolve } = createDeferred<CourseEnd>()
@@ -69,6 +72,11 @@ export class Course {
 
   get isParked(): boolean {
     return this.#isParked
+  }
+
+  /** Whether it was asked before, and in this attempt of the policy. */
+  hasAsked(tokenId: string): boolean {
+    return this.#asked.has(tokenId)
   }
 
   /** A question was asked that the storage has. */
@@ -140,6 +148,13 @@ export class Course {
   }
 }
 
+/** The messages that a read was given. The reader knows its record, and asks for these. */
+function givenIn({ tokens }: RunAsked, { outputJson = '{}' }: TokenRecord): readonly string[] {
+  const { stream = '', taken = [] } = JSON.parse(outputJson) as Partial<InputRead>
+  const keys = new Set(taken.map((n) => inputKey({ stream, n })))
+  return tokens.filter(({ kind, key }) => kind === 'INPUT' && keys.has(key?.value ?? '')).map(({ id }) => id)
+}
+
 /** The questions of this attempt of the policy, and the waits, by the id of their token. */
 function expectedOf({ record, asked, waits }: RunInFlight): Map<string, InFlightQuestion> {
   const prefix = `${record.policyAttempt}/`
@@ -147,7 +162,9 @@ function expectedOf({ record, asked, waits }: RunInFlight): Map<string, InFlight
   const isCurrent = ({ key }: Pick<TokenRecord, 'key'>): boolean => key?.value.startsWith(prefix) === true
   // What only tells is no question.
   const questions = asked.tokens.filter(({ kind }) => kind !== 'ONCE')
-  for (const token of questions.filter(isCurrent)) expected.set(token.id, tokenQuestion(token))
+  for (const token of questions.filter(isCurrent))
+    for (const id of token.kind === 'INPUT' ? givenIn(asked, token) : [token.id])
+      expected.set(id, tokenQuestion(token))
   for (const child of asked.runs.filter(isCurrent)) expected.set(runTokenId(child.id), childQuestion(child))
   for (const token of waits) if (!expected.has(token.id)) expected.set(token.id, tokenQuestion(token))
   return expected

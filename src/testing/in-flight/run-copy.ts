@@ -1,4 +1,5 @@
 import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
+import { readInputKey } from '../../contract/input-keys.ts'
 import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { isFinal, runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import type {
@@ -110,7 +111,15 @@ export class RunCopy {
       'tokens.list': (filter, page, now) => {
         const { key, kind } = filter
         if (key !== undefined)
-          return this.#answer(chain(this.#ensureKeyed(kind, key), () => tokens.list(filter, page, now)))
+          return this.#answer(
+            chain(this.#ensureKeyed(kind, key), () =>
+              chain(tokens.list(filter, page, now), (listed) => {
+                // A read that took messages looks at them.
+                if (kind === 'INPUT') for (const { id } of listed.records) this.#course.askedAgain(id)
+                return listed
+              }),
+            ),
+          )
         return this.#answer(
           chain(
             this.#read(() => this.#source.tokens.list(filter, page, BEFORE_ALL)),
@@ -301,7 +310,15 @@ export class RunCopy {
   }
 
   #copyToken(record: TokenRecord): Awaitable<unknown> {
-    return this.#memory.tokens.insert({ ...this.#act(), record })
+    return this.#memory.tokens.insert({
+      ...this.#act(),
+      record: this.#isNews(record) ? unsent(record) : record,
+    })
+  }
+
+  /** A message that no read was given: it is not handed over, as no other answer is that came since. */
+  #isNews({ id, kind, key }: TokenRecord): boolean {
+    return kind === 'INPUT' && readInputKey(key?.value) !== undefined && !this.#course.hasAsked(id)
   }
 
   #copyRun(record: RunRecord): Awaitable<unknown> {
@@ -322,6 +339,15 @@ export class RunCopy {
   #act(): { readonly by: string; readonly now: number } {
     return { by: COPIER, now: this.#now }
   }
+}
+
+function unsent({
+  outputJson: _data,
+  answeredJson: _by,
+  completedAt: _at,
+  ...record
+}: TokenRecord): TokenRecord {
+  return { ...record, status: 'WAITING' }
 }
 
 /** A run that no engine holds and that none claims. */
