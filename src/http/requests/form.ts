@@ -1,12 +1,11 @@
-import { bufferToFormData } from 'hono/utils/buffer'
 import { boundForm } from './bounded-parts.ts'
 import { Refusal } from '../refusal.ts'
 import { encodingRefused } from './body.ts'
+import { formParts } from './multipart.ts'
 import { charsetOf, type Decode, decoderOf, requireDecoder } from './text.ts'
 
 export type FormField = readonly [name: string, value: string]
 
-const MULTIPART = 'multipart/form-data'
 /** Fields in which a form names its charset. */
 const CHARSET_FIELD = /^(?:_charset_|charset)$/
 
@@ -37,44 +36,29 @@ export function urlEncodedFields(body: Uint8Array, contentType: string | undefin
  * @throws Refusal 400 for a body that is no such form, for files, for bytes that are no text in their charset, and for an unknown one; 415
  *   for a part in an encoding such as base64.
  */
-export async function multipartFields(body: Uint8Array, contentType: string): Promise<FormField[]> {
-  const text = lettersOf(body)
-  boundForm(text, 'part', '\r\n--')
-  const letters = await partsOf(body, contentType)
-  const decode = decoderFor(contentType, letters)
-  const charsets = partCharsets(text)
-  return letters.map(([name, value], index) => {
-    const charset = charsets[index]
+export function multipartFields(body: Uint8Array, contentType: string): FormField[] {
+  const letters = lettersOf(body)
+  boundForm(letters, 'part', '\r\n--')
+  const parts = formParts(letters, contentType)
+  const file = parts.find(({ isFile }) => isFile)
+  if (file !== undefined)
+    throw new Refusal(400, `Cannot take the file in field "${file.name}": only text can be an output`)
+  const decode = decoderFor(
+    contentType,
+    parts.map(({ name, value }) => [name, value]),
+  )
+  return parts.map(({ name, value, head }) => {
+    const charset = partCharset(head)
     const decodePart = charset === undefined ? decode : requireDecoder(charset)
     return [decode(bytesOf(name)), decodePart(bytesOf(value))]
   })
 }
 
-/** Each byte as the letter with its number: what is read so loses nothing. */
-async function partsOf(body: Uint8Array, contentType: string): Promise<FormField[]> {
-  let form: FormData
-  try {
-    const lossless = new TextEncoder().encode(lettersOf(body))
-    form = await bufferToFormData(lossless.buffer, contentType)
-  } catch (cause) {
-    throw new Refusal(400, `Cannot read the request body: it is not ${MULTIPART}`, { cause })
-  }
-  return Array.from(form, ([name, value]) => {
-    if (typeof value === 'string') return [name, value]
-    throw new Refusal(400, `Cannot take the file in field "${name}": only text can be an output`)
-  })
-}
-
-/** The charsets that the parts name, in their order. */
-function partCharsets(letters: string): (string | undefined)[] {
-  const [boundary = ''] = letters.split('\r\n', 1)
-  const [, ...parts] = `\r\n${letters}`.split(`\r\n${boundary}`)
-  return parts.map((part) => {
-    const [head = ''] = part.split('\r\n\r\n', 1)
-    const encoding = /^content-transfer-encoding:\s*(\S+)/im.exec(head)?.[1]
-    if (encoding !== undefined && !/^(?:[78]bit|binary)$/i.test(encoding)) throw encodingRefused(encoding)
-    return charsetOf(/^content-type:.*/im.exec(head)?.[0])
-  })
+/** The charset that a part names. */
+function partCharset(head: string): string | undefined {
+  const encoding = /^content-transfer-encoding:\s*(\S+)/im.exec(head)?.[1]
+  if (encoding !== undefined && !/^(?:[78]bit|binary)$/i.test(encoding)) throw encodingRefused(encoding)
+  return charsetOf(/^content-type:.*/im.exec(head)?.[0])
 }
 
 function decoderFor(contentType: string | undefined, fields: readonly FormField[]): Decode {

@@ -15,7 +15,7 @@ const EQUALS = '='.charCodeAt(0)
 export async function callbackOutput(body: Uint8Array, contentType: string | undefined): Promise<unknown> {
   if (body.length === 0) return {}
   const [mediaType = ''] = (contentType ?? '').toLowerCase().split(/[;,\s]/)
-  if (mediaType === MULTIPART) return objectOf(await multipartFields(body, contentType ?? ''))
+  if (mediaType === MULTIPART) return objectOf(multipartFields(body, contentType ?? ''))
   if (mediaType === URL_ENCODED) return formOutput(body, contentType)
   const text = decodeText(body, contentType)
   if (isJsonType(mediaType)) return parseJson(text)

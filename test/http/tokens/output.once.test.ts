@@ -123,6 +123,104 @@ describe('callbackOutput', () => {
     })
   })
 
+  describe('of a form in parts', () => {
+    const NAMED = 'Content-Disposition: form-data; name="a"'
+    const part = (head: string, value = '1'): string => `--x\r\n${head}\r\n\r\n${value}\r\n`
+    const whole = part(NAMED)
+    const readParts = (body: string, type = 'multipart/form-data; boundary=x'): Promise<unknown> =>
+      callbackOutput(new Uint8Array(Buffer.from(body, 'latin1')), type)
+
+    it.each<[name: string, body: string, output?: unknown]>([
+      ['a line break before its first boundary', `\r\n${whole}--x--\r\n`],
+      ['several of them', `\r\n\r\n${whole}--x--\r\n`],
+      ['a preamble', `For old readers:\r\n--y\r\n\r\n${whole}--x--\r\n`],
+      ['an epilogue', `${whole}--x--\r\nThe end\r\n${part(NAMED, '2')}`],
+      ['a last boundary without a line break', `${whole}--x--`],
+      ['spaces behind its boundaries', `${whole.replace('--x', '--x \t')}--x-- \r\n`],
+      ['a name without quotes', `${part('Content-Disposition: form-data; name=a')}--x--\r\n`],
+      ['no space before the name', `${part('Content-Disposition:form-data;name=a')}--x--\r\n`],
+      ['upper case', `${part('CONTENT-DISPOSITION: FORM-DATA; NAME="a"')}--x--\r\n`],
+      ['another parameter', `${part(`${NAMED}; size=1; note="; name=b"`)}--x--\r\n`],
+      ['other headers', `${part(`X-A: form-data; name=b\r\n${NAMED}\r\nX-B: 1`)}--x--\r\n`],
+      [
+        'a value with a boundary in a line',
+        `${part(NAMED, '- --x\r\n -- --x--')}--x--`,
+        '- --x\r\n -- --x--',
+      ],
+      ['an empty value', `${part(NAMED, '')}--x--`, ''],
+      ['a value in lines', `${part(NAMED, '\r\n\r\n1\n')}--x--`, '\r\n\r\n1\n'],
+    ])('takes one with %s', async (_name, body, output = '1') => {
+      expect(await readParts(body)).toEqual({ a: output })
+    })
+
+    it('takes one without parts, and its boundary in quotes', async () => {
+      expect(await readParts('--x--\r\n')).toEqual({})
+      const type = 'Multipart/Form-Data; charset=utf-8; Boundary="x y"'
+      expect(await readParts(whole.replace('--x', '--x y').concat('--x y--'), type)).toEqual({ a: '1' })
+    })
+
+    it('reads names as browsers write them', async () => {
+      const body = part('Content-Disposition: form-data; name="%22a%0D%0a%41%25"')
+      expect(await readParts(`${body}--x--`)).toEqual({ '"a\r\n%41%25': '1' })
+      expect(await readParts(`${part('Content-Disposition: form-data; name=__proto__')}--x--`)).toEqual(
+        Object.fromEntries([['__proto__', '1']]),
+      )
+    })
+
+    it.each(['', '\r\n', 'A preamble\r\n', 'Content-Type: text/plain; charset=utf-8\r\n\r\n'])(
+      'reads each part in its own charset behind %j',
+      async (preamble) => {
+        const latin = part(`${NAMED}\r\nContent-Type: text/plain; charset=iso-8859-1`, '\xe9')
+        const plain = part(NAMED.replace('"a"', 'b'), '\xc3\xa9')
+        expect(await readParts(`${preamble}${latin}${plain}--x--`)).toEqual({ a: 'é', b: 'é' })
+        const encoded = part(`${NAMED}\r\nContent-Transfer-Encoding: base64`, 'MQ==')
+        await expect(readParts(`${preamble}${encoded}--x--`)).rejects.toMatchObject({ status: 415 })
+      },
+    )
+
+    it.each<[name: string, body: string]>([
+      ['no last boundary', whole],
+      ['a last boundary that was cut', `${whole}--x-`],
+      ['a value that was cut', '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1'],
+      ['a head that was cut', '--x\r\nContent-Disposition: form-data; name="a"\r\n--x--'],
+      ['more behind the last boundary', `${whole}--x--y\r\n`],
+      ['another boundary that begins alike', `${whole}--xy\r\n${NAMED}\r\n\r\n1\r\n--x--`],
+      ['its first boundary within a line', `For old readers: ${whole}--x--\r\n`],
+      ['a boundary in its preamble', `--x--\n\r\n${whole}--x--`],
+      ['lines that end with \\n', `${whole}--x--\r\n`.replaceAll('\r', '')],
+      ['a preamble and lines that end with \\n', `\n${whole.replaceAll('\r', '')}\r\n--x--`],
+      ['no boundary', 'a=1'],
+      ['a preamble alone', 'For old readers'],
+      ['a part without a head', '--x\r\n\r\n1\r\n--x--'],
+      ['a part that is empty', '--x\r\n\r\n--x--'],
+      ['a part without a disposition', `${part('Content-Type: text/plain')}--x--`],
+      ['a part without a name', `${part('Content-Disposition: form-data')}--x--`],
+      ['an empty name without quotes', `${part('Content-Disposition: form-data; name=')}--x--`],
+      ['a name that goes on', `${part('Content-Disposition: form-data; name=a b')}--x--`],
+      ['a name that is not closed', `${part('Content-Disposition: form-data; name="a')}--x--`],
+      ['a quote in a name', `${part('Content-Disposition: form-data; name="a\\"b"')}--x--`],
+      ['two names', `${part(`${NAMED}; name="b"`)}--x--`],
+      ['two dispositions', `${part(`${NAMED}\r\n${NAMED}`)}--x--`],
+      ['a disposition in two lines', `${part('Content-Disposition: form-data;\r\n name="a"')}--x--`],
+      ['a head line that ends with \\n', `${part(`X-A: 1\n${NAMED}`)}--x--`],
+      ['an attachment', `${part('Content-Disposition: attachment; name="a"')}--x--`],
+      ['a file before its name', `${part('Content-Disposition: form-data; filename=f; name=a')}--x--`],
+      ['a file in another charset', `${part(`${NAMED}; filename*=utf-8''f`)}--x--`],
+      [
+        'many parameters',
+        `${part(`${NAMED}${Array.from('bcdefghijkl', (one) => `; ${one}=1`).join('')}`)}--x--`,
+      ],
+    ])('refuses one with %s', async (_name, body) => {
+      await expect(readParts(body)).rejects.toMatchObject({ status: 400 })
+    })
+
+    it('counts lines that may be parts in a preamble, too', async () => {
+      const lines = (count: number): string => '--y\r\n'.repeat(count)
+      expect(await readParts(`${lines(999)}${whole}--x--`)).toEqual({ a: '1' })
+      await expect(readParts(`${lines(1_001)}${whole}--x--`)).rejects.toMatchObject({ status: 413 })
+    })
+  })
+
   it.each([undefined, 'application/json', 'text/plain', FORM])(
     'refuses bytes of type %s that are not UTF-8',
     async (type) => {
