@@ -38,13 +38,21 @@ export async function refused(what: string, call: () => unknown): Promise<void> 
   throw new Mismatch(what, { expected: 'an error', seen: answer })
 }
 
+/** Longer texts are told by their ends and their length. */
+const MOST_SHOWN = 10_000
+
 /** A value as text for messages: JSON, with the entries of maps. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'undefined'
   if (value instanceof Error) return `${value.name}: ${value.message}`
-  return JSON.stringify(value, (_name, part: unknown) =>
-    part instanceof Map ? Object.fromEntries<unknown>(part) : part,
-  )
+  return JSON.stringify(value, (_name, part: unknown) => {
+    if (typeof part === 'string' && part.length > MOST_SHOWN) return shortened(part)
+    return part instanceof Map ? Object.fromEntries<unknown>(part) : part
+  })
+}
+
+function shortened(text: string): string {
+  return `${text.slice(0, 20)} … ${text.slice(-20)} (${text.length} characters)`
 }
 
 /** Whether two values are equal, or, unless `exact`, the second is contained in the first. */

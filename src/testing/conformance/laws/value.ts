@@ -9,6 +9,11 @@ function longText(): string {
   return JSON.stringify(Array.from({ length: 102_000 }, (_, at) => `${at}😀`))
 }
 
+/** An object of 70,000 characters, more than a column of 65,535 takes, with a space that JSON does not need. */
+function farText(name: string): string {
+  return `{"${name}": "${'0123456789'.repeat(7_000)}"}`
+}
+
 /** JSON texts that are others once they were parsed, and so are their texts. */
 const JSON_TEXTS: readonly string[] = [
   ...[
@@ -212,9 +217,10 @@ export const valueLaws: readonly Law[] = [
       const fence = s.fenceOf(claimed, 6)
       const stream = { runId: 'r', epoch: 1, attempt: 1, by: A, now: s.at(6) }
       for (const key of ['k2', 'k1']) await chunks.open({ ...stream, key })
-      const updated = (await s.update(claimed, { metadataJson: '{"m": 2}', tags: ['d', 'a'] }, 7))?.record
+      const metadataJson = farText('n')
+      const updated = (await s.update(claimed, { metadataJson, tags: ['d', 'a'] }, 7))?.record
       like('what was changed', await stored('an update', updated), {
-        metadataJson: '{"m": 2}',
+        metadataJson,
         tags: ['d', 'a'],
         streams: ['k2', 'k1'],
       })
@@ -224,7 +230,7 @@ export const valueLaws: readonly Law[] = [
       await s.settle('t', 9)
       const resumed = await runs.resume(fence)
       await stored('a resume', resumed.outcome === 'resumed' ? resumed.record : undefined)
-      const end = { outputJson: '{"o": 1}', errorJson: '{"e": 1}', attemptsJson: '[{"a": 1}]' }
+      const end = { outputJson: farText('o'), errorJson: farText('e'), attemptsJson: farText('a') }
       const ended = (await s.update(claimed, { status: 'FAILED', ...end, finishedAt: s.at(11) }, 12))?.record
       const finished = {
         status: 'FAILED',
@@ -294,9 +300,13 @@ export const valueLaws: readonly Law[] = [
       await stored('the holder of its key', held === 'stale' ? undefined : held.record)
       await stored('a wait', tokenOf(await s.wait(run, 't', 2)))
       await stored('what the run waits for', (await runs.waits('r'))[0])
-      const answer = { outputJson: '{"o": 1}', answeredJson: '{"a": 1}' }
-      const settled = await s.settle('t', 5, { question: given.questionJson, ...answer })
-      const done = { ...given, status: 'COMPLETED', ...answer, completedAt: s.at(5) }
+      const question = { questionJson: farText('r') }
+      const change = { id: 't', question: given.questionJson, ...question, by: A, now: s.at(4) }
+      const changed = await tokens.change(change)
+      await stored('a change', changed === 'stale' ? undefined : changed?.record)
+      const answer = { outputJson: farText('o'), answeredJson: farText('a') }
+      const settled = await s.settle('t', 5, { question: question.questionJson, ...answer })
+      const done = { ...given, ...question, status: 'COMPLETED', ...answer, completedAt: s.at(5) }
       same(
         'what was settled',
         await stored('a settle', settled === 'stale' ? undefined : settled?.record),
@@ -307,7 +317,7 @@ export const valueLaws: readonly Law[] = [
         ...fullToken(s, 'own'),
         kind: 'ONCE',
         status: 'COMPLETED',
-        outputJson: '{"o": 2}',
+        outputJson: farText('p'),
         completedAt: s.at(1),
         key: { scope: 'r', value: 'once' },
         runId: 'r',
@@ -393,6 +403,7 @@ export const valueLaws: readonly Law[] = [
       if (schedules !== undefined) {
         await schedules.put({ id: 'long', text, by: A })
         sameText('schedule', await schedules.get('long'), text)
+        sameText('a listed schedule', (await schedules.list())?.schedules[0]?.text, text)
       }
       const run = { ...(await startedRun(s, 'r')), key: 'k' }
       await s.storage.chunks.open({ ...run, attempt: 1, now: s.at(0) })
@@ -406,6 +417,7 @@ export const valueLaws: readonly Law[] = [
       })
       const read = await chunks.read({ ...run, from: 0, limit: 9 })
       sameText('chunk', read?.chunks[1]?.text, chunk.text)
+      same('value of a chunk', read?.chunks[1]?.value, text)
       const ended = read?.stream.segments[0]?.end
       sameText('end of a stream', ended?.reason === 'failed' ? ended.errorJson : undefined, text)
     },
@@ -496,7 +508,7 @@ async function storedToken(s: Subject, record: TokenRecord): Promise<void> {
 
 /** A queued run with a value in every field that one may have. */
 function fullRun(s: Subject, id: string): RunRecord {
-  const jsons = { payloadJson: '{"p": 1}', optionsJson: '{"x": 1}', metadataJson: '{"m": 1}' }
+  const jsons = { payloadJson: farText('p'), optionsJson: farText('x'), metadataJson: farText('m') }
   const names = { parentId: 'parent', rootId: 'root', version: 'v 1', concurrencyKey: 'c', queue: 'q' }
   const key = { scope: 's', value: id, expiresAt: s.at(900_001) }
   const rest = { priorityMs: 7, expiresAt: s.at(900_002), updatedAt: s.at(2), tags: ['b', 'a'], key }
@@ -506,7 +518,7 @@ function fullRun(s: Subject, id: string): RunRecord {
 /** A token with a value in every field that one may have. */
 function fullToken(s: Subject, id: string): TokenRecord {
   const key = { scope: 's', value: id, expiresAt: s.at(900_001) }
-  const rest = { tags: ['b', 'a'], key, runId: 'r', questionJson: '{"q": 1}' }
+  const rest = { tags: ['b', 'a'], key, runId: 'r', questionJson: farText('q') }
   return manualToken(id, { createdAt: s.at(1), timeoutAt: s.at(900_002), ...rest })
 }
 

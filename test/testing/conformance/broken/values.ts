@@ -59,7 +59,7 @@ export const brokenValues: Readonly<Record<string, Break>> = {
   'values/long-texts': (memory) => ({
     tokens: {
       settle: (request) =>
-        memory.tokens.settle({ ...request, outputJson: request.outputJson?.slice(0, 65_535) }),
+        memory.tokens.settle({ ...request, outputJson: request.outputJson?.slice(0, 500_000) }),
     },
   }),
 }
