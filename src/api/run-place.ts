@@ -6,6 +6,8 @@ export interface RunPlace {
   readonly id: string
   /** No call of it has an effect any more, though its function may go on. */
   readonly isEnded: boolean
+  /** Its function has settled, or no call of it has an effect any more: what it has called may have no caller. */
+  readonly isLeft: boolean
   /** The engine that executes it, with all runs that it executes. */
   readonly kernel: { readonly executor: { readonly attempts: { get(runId: string): RunPlace | undefined } } }
   /** What the function was called with. Its adapter may keep something else here while it executes. */

@@ -33,19 +33,31 @@ export function mayBeLeft<T>(promise: Promise<T>): Promise<T> {
 }
 
 /**
- * The answer to a call that an attempt has out. If the attempt ends first, its code may have left the call behind: a
- * rejection then does not end the process, and a caller that awaits it gets it all the same.
+ * The answer to a call that an attempt has out. If its function settles first, or the attempt ends, its code may have left the
+ * call behind: a rejection then does not end the process, and a caller that awaits it gets it all the same.
  */
-export function leftAtEnd<T>(
-  attempt: { readonly isEnded: boolean } | undefined,
-  answer: Promise<T>,
-): Promise<T> {
+export function leftAtEnd<T>(attempt: Leaving | undefined, answer: Promise<T>): Promise<T> {
   if (attempt === undefined) return answer
   const told: Promise<T> = answer.catch((error: unknown) => {
-    if (attempt.isEnded) void mayBeLeft(told)
+    if (attempt.isLeft) void mayBeLeft(told)
     throw error
   })
   return told
+}
+
+/** An object with a call whose answers may be left as {@link leftAtEnd} has it, such as the `next` of an iterator. */
+export function leftAtEndBy<T extends object>(attempt: Leaving | undefined, object: T, name: string): T {
+  // Cast: it has such a call.
+  const calls = object as Record<string, Call>
+  const call = calls[name] as Call
+  calls[name] = () => leftAtEnd(attempt, call.call(object))
+  return object
+}
+
+type Call = () => Promise<unknown>
+
+interface Leaving {
+  readonly isLeft: boolean
 }
 
 function ignore(): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { queue, type RunTools, runs, schedules, streams, task, tasks, wait } from 'waitpoint'
+import { metadata, queue, type RunTools, runs, schedules, streams, task, tasks, wait } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import * as sdk from 'waitpoint/sdk'
 import { projectStorage } from '../support/abandon.ts'
@@ -115,5 +115,98 @@ describe.each(Object.entries(CALLS))('%s that a task has left behind', (_name, c
     await t.clock.advance('2m')
     expect(await t.engine.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED', attemptCount: 2 })
     await t.clock.advance('2d')
+  })
+})
+
+type Reader = () => Promise<unknown>
+type Opened = Promise<AsyncIterable<unknown>> | AsyncIterable<unknown>
+
+async function stepsOf(opened: Opened): Promise<Reader> {
+  const steps = (await opened)[Symbol.asyncIterator]()
+  return () => steps.next()
+}
+
+/** What a task may read of a stream and leave: of its own source, or of another run. */
+const OF_SOURCES: Readonly<Record<string, (source: AsyncIterable<string>) => Promise<Reader>>> = {
+  'streams.pipe().stream': async (source) => stepsOf(streams.pipe('k', source).stream),
+  'streams.pipe().waitUntilComplete': async (source) => {
+    const piped = streams.pipe('k', source)
+    return () => piped.waitUntilComplete()
+  },
+  'metadata.stream': async (source) => stepsOf(metadata.stream('k', source)),
+  'sdk.streams.pipe().waitUntilComplete': async (source) => {
+    const piped = sdk.streams.pipe('k', source)
+    return () => piped.waitUntilComplete()
+  },
+}
+const OF_RUNS: Readonly<Record<string, (id: string) => Promise<Reader>>> = {
+  'streams.read': async (id) => stepsOf(streams.read(id, 'k')),
+  'runs.subscribeToRun': async (id) => stepsOf(runs.subscribeToRun(id)),
+  withStreams: async (id) => stepsOf(runs.subscribeToRun(id).withStreams()),
+}
+
+/** Calls a reader twice and leaves both: the second is out when its run ends. */
+function leave(read: Reader): void {
+  void read()
+  void read()
+}
+
+describe.each(Object.entries(OF_SOURCES))('%s that a task has left behind', (_name, open) => {
+  it('ends no process when its source throws after the return', async () => {
+    const leaving = bodyTask(async () => {
+      const source = async function* (): AsyncGenerator<string> {
+        yield 'one'
+        await t.clock.sleep('1s')
+        throw new Error('no')
+      }
+      leave(await open(source()))
+    })
+    await using t = await createTestEngine({ tasks: [leaving], clock: { mode: 'manual' } })
+    t.engine.on('error', () => undefined)
+    const run = await t.engine.trigger(leaving, null)
+    await t.clock.advance('2s')
+    await turn()
+    expect((await t.engine.runs.retrieve(run)).status).toBe('COMPLETED')
+  })
+
+  it('ends no process when its engine closes', async () => {
+    const leaving = bodyTask(async () => {
+      const source = async function* (): AsyncGenerator<string> {
+        yield 'one'
+        await t.clock.sleep('1h')
+      }
+      leave(await open(source()))
+      await t.clock.sleep('1h')
+    })
+    await using t = await createTestEngine({ tasks: [leaving], clock: { mode: 'manual' } })
+    await t.engine.trigger(leaving, null)
+    await t.clock.advance('1s')
+    await t.engine.close()
+    await turn()
+    await t.clock.advance('2h')
+  })
+})
+
+describe.each(Object.entries(OF_RUNS))('%s that a task has left behind', (_name, open) => {
+  it('ends no process when its engine closes', async () => {
+    const leaving = bodyTask(async () => {
+      leave(await open(id))
+      await t.clock.sleep('1h')
+    })
+    const writing = task({
+      id: 'writing',
+      run: async (_payload: null) => {
+        await streams.append('k', 'one')
+        await t.clock.sleep('1h')
+      },
+    })
+    await using t = await createTestEngine({ tasks: [leaving, writing], clock: { mode: 'manual' } })
+    const { id } = await t.engine.trigger(writing, null)
+    await t.clock.advance('1s')
+    await t.engine.trigger(leaving, null)
+    await t.clock.advance('1s')
+    await t.engine.close()
+    await turn()
+    await t.clock.advance('2h')
   })
 })

@@ -53,7 +53,7 @@ export function currentRun(): CurrentRun | undefined {
 export function leavable<Answer>(answer: Answer): Answer {
   const place = callingRun(runs)
   if (place === undefined || !(answer instanceof Promise)) return answer
-  if (place.isEnded) void mayBeLeft(answer)
+  if (place.isLeft) void mayBeLeft(answer)
   // Waits and pages are more than a promise, and see to it themselves.
   if ('unwrap' in answer || Symbol.asyncIterator in answer) return answer
   // Cast: it resolves and rejects as the answer does.

@@ -139,10 +139,7 @@ async function read<Chunk>(
     throw new RangeError(`Cannot read a stream from ${show(from)}: it must be "beginning" or "latest"`)
   if (from === 'latest' && startIndex === undefined)
     throw hostedOnly('streams.read from "latest"', 'give it a startIndex')
-  const options = {
-    ...(signal === undefined ? {} : { signal }),
-    ...(startIndex === undefined ? {} : { startIndex }),
-  }
+  const options = { ...(signal && { signal }), ...(startIndex !== undefined && { startIndex }) }
   return asStream(streams.read<Chunk>(runId, key, options))
 }
 

@@ -192,6 +192,7 @@ export class Attempt {
   #delivered: string[] | undefined
   #controller: AbortController | undefined
   #limit: ExecutionLimit | undefined
+  #hasSettled = false
   /** How long it has waited without a slot; while it does, less the instant since when. */
   #waitedMs = 0
   #cancelGrace: CancelTimer | undefined
@@ -237,6 +238,11 @@ export class Attempt {
   /** No call of the attempt has an effect any more, though its function may go on. */
   get isEnded(): boolean {
     return this.#state === 'ended' || this.#state === 'aborted'
+  }
+
+  /** Its function has settled, or the attempt has ended: what it has called may be left. */
+  get isLeft(): boolean {
+    return this.#hasSettled || this.isEnded
   }
 
   /** Its function has settled: code that it has left behind is outside of the run. */
@@ -376,8 +382,9 @@ export class Attempt {
     this.#limit.start()
   }
 
-  /** The function has returned: storing that may take its time, which is not the function's. */
+  /** The function has settled: storing that may take its time, which is not the function's. */
   endLimit(): void {
+    this.#hasSettled = true
     this.#limit?.pause()
     this.#limit = undefined
   }

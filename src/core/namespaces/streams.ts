@@ -1,4 +1,4 @@
-import { leftAtEnd, mayBeLeft } from '../../primitives/awaitable.ts'
+import { leftAtEnd, mayBeLeft, leftAtEndBy } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireName, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { Watcher } from '../changes/watchers.ts'
@@ -65,10 +65,12 @@ export class EngineStreams implements EngineStreamsNamespace {
     const to = otherRun(attempt, options)
     const { streams, events } = this.#kernel
     const piped = this.#kernel.call(() => streams.pipe(attempt, key, { source, signal, to }))
+    const chunks = async function* (): AsyncGenerator<Chunk> {
+      // Those of its source.
+      yield* (await piped).pipe.chunks() as AsyncGenerator<Chunk>
+    }
     const stream: AsyncIterable<Chunk> = {
-      [Symbol.asyncIterator]: async function* (): AsyncGenerator<Chunk> {
-        yield* (await piped).chunks
-      },
+      [Symbol.asyncIterator]: () => leftAtEndBy(attempt, chunks(), 'next'),
     }
     const reader = new WeakRef(stream)
     // The answer may be left unused; a caller that uses it gets the failure as well.

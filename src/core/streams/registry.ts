@@ -2,7 +2,7 @@ import type { Hold, ReleaseHold } from '../../contract/clock.ts'
 import type { StreamRecord, SegmentEnd } from '../../contract/records.ts'
 import { worseEnd } from '../../contract/segment-ends.ts'
 import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../../contract/storage.ts'
-import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { chain, isPromise, leftAtEndBy } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import type { SequenceRanges } from '../../primitives/sequence-ranges.ts'
 import { requireSignal } from '../../primitives/require.ts'
@@ -138,7 +138,9 @@ export class RunStreams {
       })
       .catch((error: unknown) => events.error(error, attempt.id))
     // The chunks are of the type of the source.
-    return { pipe, ended, chunks: { [Symbol.asyncIterator]: () => pipe.chunks() as AsyncGenerator<never> } }
+    const steps = (): AsyncGenerator<never> =>
+      leftAtEndBy(attempt, pipe.chunks() as AsyncGenerator<never>, 'next')
+    return { pipe, ended, chunks: { [Symbol.asyncIterator]: steps } }
   }
 
   /** Lets the rest of the process have a turn of the event loop. */
