@@ -28,6 +28,7 @@ import {
   hasFinished,
   type ReplacedMetadata,
   runInAttempt,
+  type SeenMetadata,
 } from './attempt/attempt.ts'
 import { OTHERS_TOPIC, RUNS_TOPIC } from './changes/publisher.ts'
 import type { ChangedRuns, Watcher } from './changes/watchers.ts'
@@ -59,9 +60,10 @@ export { outsideRuns } from './attempt/attempt.ts'
 export { passFor } from './engine.ts'
 export { readOverrides } from './host/overrides.ts'
 export { answeredBy, completedToken, questionOf, withdrawalOf } from './views/question.ts'
-export { sizeOfRun } from './views/run.ts'
+export { metadataOf, sizeOfRun } from './views/run.ts'
 export { UnknownAnswerer } from './views/unknown-answerer.ts'
 export type { UnreadInputs } from './namespaces/input-records.ts'
+export type { MetadataValues, ReplacedMetadata } from './attempt/attempt.ts'
 export type { EngineObserver, SeenAttempt, SeenReader, SeenWait } from './observed.ts'
 
 /** The topic of readers that follow all runs. That of a reader of one run is its id. */
@@ -150,11 +152,10 @@ export interface InsideRuns {
   ): Promise<void>
   /** The messages that a run has not read. */
   unreadInputs(asked: RunAsked): Awaitable<readonly UnreadInputs[]>
-  /** Changes the metadata as the task itself would. False: the attempt was ended from outside meanwhile. */
-  replaceMetadata(
-    attempt: SeenAttempt,
-    change: (before: ReplacedMetadata['values']) => ReplacedMetadata,
-  ): Promise<boolean>
+  /** The metadata that the task has. */
+  metadata(attempt: SeenAttempt): SeenMetadata
+  /** Changes them as the task itself would, at once. False: the attempt was ended from outside meanwhile. */
+  replaceMetadata(attempt: SeenAttempt, change: () => ReplacedMetadata): Promise<boolean>
   addTags(
     runId: string,
     tags: { readonly added: string | readonly string[]; readonly most: number },
@@ -254,6 +255,7 @@ function runsOf(kernel: Kernel): InsideRuns {
     bare: ({ payloadJson: _payload, outputJson: _output, metadataJson: _metadata, ...record }) =>
       retrievedRun(kernel, record),
     inTurn: (runId, change) => kernel.runTurns.take(runId, change),
+    metadata: (attempt) => runInAttempt(ownAttempt(attempt), () => kernel.namespaces.metadata.seen()),
     replaceMetadata: (attempt, change) => replaceMetadata(kernel, ownAttempt(attempt), change),
     sendInput: (run, { stream, data, options = {} }) =>
       (kernel.namespaces.stored ?? kernel.namespaces).inputs.send({ id: stream }, { run, data, options }),
@@ -289,10 +291,10 @@ function standIn(id: string, queue: string | undefined): TaskDefinition {
 function replaceMetadata(
   { namespaces: { metadata } }: Kernel,
   attempt: Attempt,
-  change: (before: ReplacedMetadata['values']) => ReplacedMetadata,
+  change: () => ReplacedMetadata,
 ): Promise<boolean> {
   return runInAttempt(attempt, async () => {
-    metadata.replace(change)
+    metadata.replace(change())
     try {
       await metadata.flush()
       // One that finishes meanwhile stores it, too.

@@ -164,6 +164,34 @@ describe('a request of any route, made of many of anything', () => {
   })
 })
 
+/** Of metadata with as many keys as there may be: their text is made or read once, and their entries are looked at once. */
+const MOST_STEPS_A_CHANGE = 1_500_000
+
+describe('a change of metadata with 19,000 keys', () => {
+  it.each([
+    ['that its attempt has', {}],
+    ['of a run that is delayed', { delay: '1d' }],
+  ] as const)('%s is a few looks at them, with turns between', async (_what, options) => {
+    await using world = await makeWorld(
+      {},
+      Object.assign(testClock({ mode: 'manual', maxSteps: 1_000_000 }), { isTurnDue: turnsByTheQuestion() }),
+    )
+    const { id } = await world.t.engine.tasks.trigger('waits', world.names['token'], options)
+    await world.t.clock.settle()
+    const put = async (body: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${SECRET}`, 'content-type': JSON_TYPE }
+      const url = `http://engine.test/api/v1/runs/${id}/metadata`
+      return turning(world, world.handler(request(url, { method: 'PUT', headers, body })))
+    }
+    const keys = Array.from({ length: 19_000 }, (_, at) => `"k${at}":1`).join(',')
+    using work = countTurnWork()
+    expect(await put(`{"metadata":{${keys}}}`)).toBe(200)
+    work.most()
+    expect(await put('{"operations":[{"type":"set","key":"z","value":1}]}')).toBe(200)
+    expect(work.most()).toBeLessThan(MOST_STEPS_A_CHANGE)
+  })
+})
+
 /** Goes on turn by turn until a request is answered. */
 async function turning({ t }: World, answering: Promise<Response>): Promise<number> {
   const progress = { isOver: false }

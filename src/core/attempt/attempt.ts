@@ -62,17 +62,30 @@ export interface AttemptStreams {
   stop(): Awaitable<void>
 }
 
-/** New metadata of a run, and their text. */
+/** The values of metadata, by key: a map, in which `__proto__` is a key like any other. */
+export type MetadataValues = ReadonlyMap<string, unknown>
+
+/** The metadata of an attempt, as they change. */
+export interface SeenMetadata {
+  /** Those of now. */
+  readonly values: MetadataValues
+  /** How many changes were made. */
+  readonly changes: number
+}
+
+/** New metadata of a run, which nothing else changes, and their text. */
 export interface ReplacedMetadata {
-  readonly values: Readonly<Record<string, unknown>>
+  readonly values: Map<string, unknown>
   readonly json: string
 }
 
 /** The namespaces of one engine, as its tasks and the module's functions use them. */
 export interface EngineNamespaces extends Namespaces {
   readonly metadata: MetadataNamespace & {
+    /** Those of the attempt that the caller is in. */
+    seen(): SeenMetadata
     /** Changes all of it at once. */
-    replace(change: (before: ReplacedMetadata['values']) => ReplacedMetadata): void
+    replace(metadata: ReplacedMetadata): void
   }
   readonly runs: EngineRunsNamespace & PollsAs
   readonly wait: EngineWaitNamespace

@@ -4,9 +4,16 @@ import { createDeferred } from '../../primitives/deferred.ts'
 import { measureJson } from '../../primitives/json.ts'
 import { show } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import { lateAttempt, learn, type ReplacedMetadata, staleAttempt, type Attempt } from '../attempt/attempt.ts'
+import {
+  type Attempt,
+  lateAttempt,
+  learn,
+  type ReplacedMetadata,
+  type SeenMetadata,
+  staleAttempt,
+} from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES, isFinal } from '../../contract/run-states.ts'
-import { readMetadata } from '../views/run.ts'
+import { metadataOf } from '../views/run.ts'
 import { runNotFound } from '../../api/not-found.ts'
 import { fromJson, notSerializable, toJson } from '../../api/serialize.ts'
 import { UPDATE_RUN } from '../host/storage-calls.ts'
@@ -30,7 +37,7 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   current(): Readonly<Record<string, unknown>> {
-    return structuredClone(this.#read('metadata.current').document.values)
+    return structuredClone(Object.fromEntries(this.#read('metadata.current').document.values))
   }
 
   get(key: string): unknown {
@@ -63,10 +70,14 @@ export class EngineMetadata implements MetadataNamespace {
     return this.#changed(attempt, document)
   }
 
-  /** Changes all of it at once, as `change` says; its text is made already. */
-  replace(change: (before: ReplacedMetadata['values']) => ReplacedMetadata): void {
+  seen(): SeenMetadata {
+    return this.#read('metadata.replace').document
+  }
+
+  /** Changes all of it at once; its text is made already. */
+  replace(metadata: ReplacedMetadata): void {
     const { attempt, document } = this.#read('metadata.replace')
-    document.replace(change(document.values))
+    document.replace(metadata)
     this.#changed(attempt, document)
   }
 
@@ -98,7 +109,7 @@ export class EngineMetadata implements MetadataNamespace {
     const attempt = lateAttempt(what) ?? this.#kernel.requireAttempt(what)
     let document = this.#documents.get(attempt)
     if (document === undefined) {
-      document = new MetadataDocument(readMetadata(attempt.record))
+      document = new MetadataDocument(metadataOf(attempt.record))
       this.#documents.set(attempt, document)
     }
     return { attempt, document }
@@ -195,18 +206,16 @@ function requireKey(key: unknown): void {
 }
 
 /** The metadata of one attempt. A change costs what it changes; the text of all is made for a write. */
-class MetadataDocument {
-  /** A map: a key `__proto__` is a key like any other. */
+class MetadataDocument implements SeenMetadata {
   #values: Map<string, unknown>
   #changes = 0
   #json: string | undefined
   #isLarge = false
 
-  constructor(values: Readonly<Record<string, unknown>>) {
-    this.#values = new Map(Object.entries(values))
+  constructor(values: Map<string, unknown>) {
+    this.#values = values
   }
 
-  /** How many changes were made. */
   get changes(): number {
     return this.#changes
   }
@@ -216,12 +225,12 @@ class MetadataDocument {
     return this.#isLarge
   }
 
-  get values(): Record<string, unknown> {
-    return Object.fromEntries(this.#values)
+  get values(): ReadonlyMap<string, unknown> {
+    return this.#values
   }
 
   get json(): string {
-    const json = (this.#json ??= JSON.stringify(this.values))
+    const json = (this.#json ??= JSON.stringify(Object.fromEntries(this.#values)))
     this.#isLarge = json.length > LARGE_CHARACTERS
     return json
   }
@@ -238,9 +247,8 @@ class MetadataDocument {
     this.#changed()
   }
 
-  /** Replaces all values by others, which nothing else changes. */
   replace({ values, json }: ReplacedMetadata): void {
-    this.#values = new Map(Object.entries(values))
+    this.#values = values
     this.#changed()
     this.#json = json
   }

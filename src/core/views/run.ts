@@ -6,6 +6,7 @@ import { failureOf } from '../../api/errors.ts'
 import { stackOfTask } from '../host/error-to-json.ts'
 import { debounceKeyOf, isUserKey } from '../../contract/key-scopes.ts'
 import { statusFlags } from '../../contract/run-states.ts'
+import { valuesByKey } from '../../primitives/values-by-key.ts'
 import type { RunOverrides } from '../../api/task-definition.ts'
 import { errorFromJson, fromJson, storedError } from '../../api/serialize.ts'
 import { type StoredAttempt, storedAttempts } from '../../api/thrown-attempts.ts'
@@ -99,6 +100,11 @@ function viewWait({ id, kind, timeoutAt }: TokenRecord): WaitingOn {
 export function readMetadata(record: RunRecord): Record<string, unknown> {
   // Only objects are stored as metadata.
   return (fromJson(record.metadataJson) ?? {}) as Record<string, unknown>
+}
+
+/** The metadata of a run, by key. */
+export function metadataOf(record: RunRecord): Map<string, unknown> {
+  return valuesByKey(readMetadata(record))
 }
 
 /** The key of a run that a user gave. */

@@ -1,9 +1,13 @@
 import type { RunChange, RunRecord } from '../../contract/records.ts'
-import type { Inside, SeenAttempt, Turns } from '../../core/inside.ts'
+import {
+  type Inside,
+  metadataOf,
+  type ReplacedMetadata,
+  type SeenAttempt,
+  type Turns,
+} from '../../core/inside.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { fromJson, toJson } from '../../api/serialize.ts'
 import { boundJson } from '../requests/bounded-parts.ts'
-import type { JsonObject } from '../requests/json-body.ts'
 import type { Limits } from '../limits.ts'
 import type { MetadataChange } from './metadata-change.ts'
 import { Refusal } from '../refusal.ts'
@@ -43,11 +47,17 @@ export class RunChanges {
         // Each look at a large document takes long, as does the request that was read before.
         await this.#turns.next()
         const attempt = this.#inside.runs.attempt(id)
-        if (attempt?.isEnded === false) return this.#changeInAttempt(attempt, change)
+        if (attempt?.isEnded === false) {
+          const changed = await this.#changeInAttempt(attempt, change)
+          if (changed !== undefined) return changed
+          continue
+        }
         const record = await this.#require(id)
         if (record.status !== 'QUEUED' && record.status !== 'DELAYED') throw executedElsewhere(id)
-        const metadataJson = this.#checked(change(metadataOf(record), this.#seed))
-        if (await this.#update(record, { metadataJson })) return metadataJson
+        const before = metadataOf(record)
+        await this.#turns.next()
+        const { json } = await this.#checked(change(before, this.#seed))
+        if (await this.#update(record, { metadataJson: json })) return json
       }
     })
   }
@@ -57,27 +67,40 @@ export class RunChanges {
     return (await this.#inside.runs.addTags(id, { added, most: this.#limits.tags })).count
   }
 
-  /** Changes the metadata as the task itself would, in one turn, so that no change of the task is lost. */
-  async #changeInAttempt(attempt: SeenAttempt, change: MetadataChange): Promise<string> {
-    let json = ''
-    const isStored = await this.#inside.runs.replaceMetadata(attempt, (before) => {
-      const values = change(before, this.#seed)
-      json = this.#checked(values)
-      return { values, json }
+  /**
+   * Changes the metadata as the task itself would: if the task has changed them since they were read, all is done anew, in one
+   * turn, so that no change of either is lost. `undefined`: the attempt has ended meanwhile.
+   */
+  async #changeInAttempt(attempt: SeenAttempt, change: MetadataChange): Promise<string | undefined> {
+    const { runs } = this.#inside
+    const seen = runs.metadata(attempt)
+    await this.#turns.next()
+    const { changes } = seen
+    let changed = await this.#checked(change(seen.values, this.#seed))
+    if (attempt.isEnded) return undefined
+    const isStored = await runs.replaceMetadata(attempt, () => {
+      if (seen.changes !== changes) changed = this.#bounded(replaced(change(seen.values, this.#seed)))
+      return changed
     })
-    if (isStored) return json
+    if (isStored) return changed.json
     throw new Refusal(
       409,
       `Cannot change the metadata of run "${attempt.id}": its attempt was ended meanwhile`,
     )
   }
 
-  /** The text of metadata, whose size and parts are checked before anything changes. */
-  #checked(metadata: JsonObject): string {
+  /** New metadata, with their text, whose size and parts are checked before anything changes: each in a piece of its own. */
+  async #checked(values: Map<string, unknown>): Promise<ReplacedMetadata> {
+    await this.#turns.next()
+    const metadata = replaced(values)
+    await this.#turns.next()
+    return this.#bounded(metadata)
+  }
+
+  #bounded(metadata: ReplacedMetadata): ReplacedMetadata {
     const { metadataBytes } = this.#limits
-    const json = toJson(metadata, 'metadata') ?? '{}'
-    boundJson(json)
-    if (Buffer.byteLength(json) <= metadataBytes) return json
+    boundJson(metadata.json)
+    if (Buffer.byteLength(metadata.json) <= metadataBytes) return metadata
     throw new Refusal(413, `Metadata too large: at most ${metadataBytes} bytes are allowed`)
   }
 
@@ -98,9 +121,9 @@ export class RunChanges {
   }
 }
 
-function metadataOf({ metadataJson }: RunRecord): JsonObject {
-  // Only objects are stored as metadata.
-  return (fromJson(metadataJson) ?? {}) as JsonObject
+/** Only JSON is among the values: they were checked one by one. */
+function replaced(values: Map<string, unknown>): ReplacedMetadata {
+  return { values, json: JSON.stringify(Object.fromEntries(values)) }
 }
 
 function executedElsewhere(id: string): Refusal {

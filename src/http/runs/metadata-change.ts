@@ -1,12 +1,14 @@
 import { notSerializable } from '../../api/serialize.ts'
 import { measureJson } from '../../primitives/json.ts'
+import { valuesByKey } from '../../primitives/values-by-key.ts'
 import { show } from '../../primitives/require.ts'
+import type { MetadataValues } from '../../core/inside.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { MetadataDraft } from './metadata-draft.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Computes the new metadata from the old; with a number that no sender knows. */
-export type MetadataChange = (before: JsonObject, seed: number) => JsonObject
+/** Computes the new metadata from the old, which stay as they are; with a number that no sender knows. */
+export type MetadataChange = (before: MetadataValues, seed: number) => Map<string, unknown>
 
 const NAMES = ['metadata', 'operations']
 const MOST_OPERATIONS = 10_000
@@ -30,15 +32,15 @@ export function readMetadataChange(body: JsonObject): MetadataChange {
   return (before, seed) => {
     const draft = new MetadataDraft(before, seed)
     for (const change of changes) change(draft)
-    return draft.values
+    return draft.take()
   }
 }
 
-/** One operation. It was checked: it cannot fail any more. */
+/** One operation. It was checked: what it sets is JSON, not too deep in its place either. */
 type Operation = (draft: MetadataDraft) => void
 
 function replaceBy(value: unknown, what: string): Operation {
-  const values = requireJsonObject(requireJson(value), what)
+  const values = valuesByKey(requireJsonObject(requireJson(value), what))
   return (draft) => draft.replace(values)
 }
 
@@ -53,10 +55,10 @@ function readOperation(given: unknown): Operation {
     case 'delete':
       return (draft) => draft.delete(key)
     case 'set':
-      requireJson(value)
+      requireJson({ [key]: value })
       return (draft) => draft.set(key, value)
     case 'append':
-      requireJson(value)
+      requireJson({ [key]: [value] })
       return (draft) => draft.append(key, value)
     case 'remove':
       requireJson(value)

@@ -1,22 +1,26 @@
+import { notSerializable } from '../../api/serialize.ts'
+import type { MetadataValues } from '../../core/inside.ts'
+
 /** Metadata while the operations of one request change them: each takes as long as its value is large. */
 export class MetadataDraft {
   #values: Map<string, unknown>
   readonly #seed: number
 
   /** With a seed that no sender knows, values that differ cannot be made to have one hash. */
-  constructor(values: Readonly<Record<string, unknown>>, seed: number) {
-    this.#values = new Map(Object.entries(values))
+  constructor(values: MetadataValues, seed: number) {
+    this.#values = new Map(values)
     this.#seed = seed
   }
 
-  /** Unlike assignments, this makes `__proto__` a key like any other. */
-  get values(): Readonly<Record<string, unknown>> {
-    const entries = Array.from(this.#values, ([key, value]) => [key, plain(value)] as const)
-    return Object.fromEntries(entries)
+  /** The new metadata, for which nothing is copied: no more operations may follow. */
+  take(): Map<string, unknown> {
+    for (const [key, value] of this.#values)
+      if (value instanceof ChangedList) this.#values.set(key, value.take())
+    return this.#values
   }
 
-  replace(values: Readonly<Record<string, unknown>>): void {
-    this.#values = new Map(Object.entries(values))
+  replace(values: MetadataValues): void {
+    this.#values = new Map(values)
   }
 
   set(key: string, value: unknown): void {
@@ -38,9 +42,12 @@ export class MetadataDraft {
     this.#list(key)?.remove(value)
   }
 
+  /** @throws WaitpointError `ERR_NOT_SERIALIZABLE` for a sum that is infinite. */
   increment(key: string, by: number): void {
     const before = this.#values.get(key)
-    this.#values.set(key, (typeof before === 'number' ? before : 0) + by)
+    const sum = (typeof before === 'number' ? before : 0) + by
+    if (!Number.isFinite(sum)) throw notSerializable({ [key]: sum }, 'metadata')
+    this.#values.set(key, sum)
   }
 
   /** The list at a key, copied with its first change. */
@@ -57,9 +64,10 @@ export class MetadataDraft {
 /** A list that is changed many times. One look at its items finds all that were removed, however many removals there are. */
 class ChangedList {
   readonly #items: unknown[]
-  /** The values that were removed, by their hash. */
-  readonly #removed = new Map<number, Removed[]>()
-
+  /** How many items there were when a value was last removed. */
+  readonly #removed = new Map<unknown, number>()
+  /** The objects and lists that were removed, by their hash. */
+  readonly #alike = new Map<number, Removed[]>()
   readonly #seed: number
 
   constructor(items: readonly unknown[], seed: number) {
@@ -67,10 +75,17 @@ class ChangedList {
     this.#seed = seed
   }
 
-  get items(): readonly unknown[] {
-    return this.#removed.size === 0
-      ? this.#items
-      : this.#items.filter((item, place) => !this.#isRemoved(item, place))
+  /** The items that are left, in place and by their index: `filter()` and `entries()` take five times as long. Nothing may follow. */
+  take(): readonly unknown[] {
+    const items = this.#items
+    if (this.#removed.size + this.#alike.size === 0) return items
+    let left = 0
+    for (let place = 0; place < items.length; place++) {
+      const item = items[place]
+      if (!this.#isRemoved(item, place)) items[left++] = item
+    }
+    items.length = left
+    return items
   }
 
   append(value: unknown): void {
@@ -78,33 +93,39 @@ class ChangedList {
   }
 
   remove(value: unknown): void {
+    if (!isContainer(value)) {
+      this.#removed.set(value, this.#items.length)
+      return
+    }
     const hash = hashOf(value, this.#seed)
-    const alike = this.#removed.get(hash) ?? []
+    const alike = this.#alike.get(hash) ?? []
     const before = alike.find((removed) => isEqual(removed.value, value))
     if (before === undefined) alike.push({ value, items: this.#items.length })
     else before.items = this.#items.length
-    this.#removed.set(hash, alike)
+    this.#alike.set(hash, alike)
   }
 
   #isRemoved(item: unknown, place: number): boolean {
-    const alike = this.#removed.get(hashOf(item, this.#seed))
+    if (!isContainer(item)) return place < (this.#removed.get(item) ?? 0)
+    if (this.#alike.size === 0) return false
+    const alike = this.#alike.get(hashOf(item, this.#seed))
     return alike?.some(({ value, items }) => place < items && isEqual(value, item)) === true
   }
 }
 
 interface Removed {
-  readonly value: unknown
+  readonly value: object
   /** So many items there were. */
   items: number
-}
-
-function plain(value: unknown): unknown {
-  return value instanceof ChangedList ? value.items : value
 }
 
 const PRIME = 0x01000193
 const double = new Float64Array(1)
 const halves = new Int32Array(double.buffer)
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
 
 /** Equal for JSON values that are equal, whatever the order of their keys. */
 function hashOf(value: unknown, seed: number): number {

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { type AnyTask, createEngine, type Engine, memoryStorage, metadata, task, wait } from 'waitpoint'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
 import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
+import { inNextTurn } from '../../../src/clock/macrotask-turn.ts'
 import { projectStorage } from '../../support/abandon.ts'
+import { until } from '../../support/turn.ts'
+import { turnsByTheQuestion } from '../../support/turns-by-the-question.ts'
 import { accessToken, ask, SECRET, stillEngine } from '../requests.ts'
 
 const UNKNOWN = 'run_00000000000000000000000000'
@@ -141,6 +144,40 @@ describe('the metadata of a run', () => {
       expect(await run.result()).toEqual({ count: 12, theirs: { b: 2 } })
       expect((await engine.runs.retrieve(run.id)).metadata).toEqual({ count: 12, theirs: { b: 2 } })
     }))
+
+  it('loses nothing to a task that changes them all the time', async () => {
+    const busy = { isOver: false, count: 0 }
+    const counts = task({
+      id: 'counts',
+      run: async () => {
+        for (; !busy.isOver; busy.count++) {
+          metadata.increment('mine')
+          await new Promise<void>(inNextTurn)
+        }
+        return metadata.current()
+      },
+    })
+    // A change stops for a turn at every second look at the clock.
+    const clock = Object.assign(testClock({ mode: 'manual' }), { isTurnDue: turnsByTheQuestion() })
+    await using t = await stillEngine({ tasks: [counts], clock })
+    const handler = createHandler(t.engine)
+    const run = await t.engine.trigger(counts, undefined)
+    const settling = (async () => {
+      while (!busy.isOver) {
+        await new Promise<void>(inNextTurn)
+        await t.clock.settle()
+      }
+    })()
+    await until(() => busy.count > 0)
+    const body = { operations: [{ type: 'increment', key: 'theirs', value: 1 }] }
+    for (let count = 0; count < 20; count++)
+      expect(await ask(handler, `PUT /api/v1/runs/${run.id}/metadata`, { body })).toMatchObject({
+        status: 200,
+      })
+    busy.isOver = true
+    await settling
+    expect(await run.result()).toEqual({ mine: busy.count, theirs: 20 })
+  })
 
   it('loses none of many changes at once', () =>
     onBench({}, async ({ handler, engine, clock }) => {

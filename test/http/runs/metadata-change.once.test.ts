@@ -11,7 +11,11 @@ const values = fc.dictionary(key, value, { noNullPrototype: true })
 const SEED = 7
 
 function apply(before: Values, ...operations: readonly unknown[]): Values {
-  return readMetadataChange({ operations })(before, SEED)
+  return changed(before, { operations })
+}
+
+function changed(before: Values, change: Values): Values {
+  return Object.fromEntries(readMetadataChange(change)(new Map(Object.entries(before)), SEED))
 }
 
 describe('readMetadataChange', () => {
@@ -111,8 +115,8 @@ describe('readMetadataChange', () => {
       { type: 'increment', key: 'n', value: 1 },
       { type: 'append', key: 'n', value: 'x' },
     ]
-    expect(readMetadataChange({ metadata: { n: 1 }, operations })({ old: 1 }, SEED)).toEqual({ n: [2, 'x'] })
-    expect(readMetadataChange({})({ old: 1 }, SEED)).toEqual({ old: 1 })
+    expect(changed({ old: 1 }, { metadata: { n: 1 }, operations })).toEqual({ n: [2, 'x'] })
+    expect(changed({ old: 1 }, {})).toEqual({ old: 1 })
   })
 
   it.each([
