@@ -14,7 +14,14 @@ import { WaitpointError } from '../api/errors.ts'
 import type { SendInputOptions } from '../api/input.ts'
 import type { LogLine } from '../api/log.ts'
 import type { CursorPagePromise } from '../api/cursor-page.ts'
-import type { ListRunsParams, RetrievedRun, Run, RunHandle, TriggerOptions } from '../api/run.ts'
+import type {
+  ListRunsParams,
+  RescheduleOptions,
+  RetrievedRun,
+  Run,
+  RunHandle,
+  TriggerOptions,
+} from '../api/run.ts'
 import { toJson } from '../api/serialize.ts'
 import type { ChunkPage, FollowedPart } from '../api/stream-page.ts'
 import type { EngineOptions } from '../api/engine-options.ts'
@@ -39,7 +46,7 @@ import type { Credentials } from './host/credentials.ts'
 import type { EnginePorts, Host } from './host/host.ts'
 import type { Kernel } from './kernel.ts'
 import type { UnreadInputs } from './namespaces/input-records.ts'
-import { COUNTS, INPUTS } from './namespaces/late-calls.ts'
+import { COUNTS, INPUTS, RELEASE, RESCHEDULE } from './namespaces/late-calls.ts'
 import { newRun } from './namespaces/new-run.ts'
 import { listOfRuns } from './namespaces/run-list.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
@@ -143,6 +150,10 @@ export interface InsideRuns {
   list(params: ListRunsParams): CursorPagePromise<Run>
   /** A run as users see it, without its payload, output and metadata, which may be large. */
   bare(record: RunRecord): Promise<RetrievedRun>
+  /** Moves the start of a delayed run, and answers its record. */
+  reschedule(runId: string, options: RescheduleOptions): Promise<RunRecord>
+  /** Lets a run go on with the code there is, and answers its record. */
+  continueWith(runId: string): Promise<RunRecord>
   /** Changes a run that is read first: one change of each run at a time. */
   inTurn<T>(runId: string, change: () => Promise<T>): Promise<T>
   /** Sends a message to a run. Its value is as it is stored. */
@@ -254,6 +265,9 @@ function runsOf(kernel: Kernel): InsideRuns {
     list: (params) => listOfRuns(kernel, { params, values: STORED_VALUES, isBare: true }),
     bare: ({ payloadJson: _payload, outputJson: _output, metadataJson: _metadata, ...record }) =>
       retrievedRun(kernel, record),
+    reschedule: async (runId, options) =>
+      RESCHEDULE.use(({ rescheduleRun }) => rescheduleRun(kernel, runId, options)),
+    continueWith: async (runId) => RELEASE.use(({ continueRun }) => continueRun(kernel, runId)),
     inTurn: (runId, change) => kernel.runTurns.take(runId, change),
     metadata: (attempt) => runInAttempt(ownAttempt(attempt), () => kernel.namespaces.metadata.seen()),
     replaceMetadata: (attempt, change) => replaceMetadata(kernel, ownAttempt(attempt), change),

@@ -10,6 +10,7 @@ const AT_ONCE = 20
 const ITEMS = Array.from({ length: 8_000 }, (_, index) => ({ id: index, name: `name ${index}` }))
 
 const echo = task({ id: 'echo', run: (payload: unknown) => payload })
+const many = task({ id: 'many', run: () => undefined })
 
 describe('many large answers that are asked for at once', () => {
   let t: TestEngine
@@ -20,13 +21,14 @@ describe('many large answers that are asked for at once', () => {
     const clock = Object.assign(testClock({ mode: 'manual', maxSteps: 1_000_000 }), {
       isTurnDue: () => false,
     })
-    t = await stillEngine({ tasks: [echo], clock })
+    t = await stillEngine({ tasks: [echo, many], clock })
     handler = createHandler(t.engine)
     const run = await t.engine.trigger(echo, ITEMS, { tags: ['large'] })
     const token = await t.engine.wait.createToken({ timeout: '1d' })
     await t.engine.wait.completeToken(token, ITEMS)
     await t.clock.settle()
-    names = { run: run.id, token: token.id }
+    const delayed = await t.engine.trigger(echo, ITEMS, { delay: '1d', metadata: { ITEMS } })
+    names = { run: run.id, token: token.id, delayed: delayed.id }
   })
   afterAll(() => t.close())
 
@@ -54,14 +56,17 @@ describe('many large answers that are asked for at once', () => {
     '/api/v1/runs/$run/result',
     '/api/v1/runs/$run/metadata',
     '/api/v1/runs',
+    'POST /api/v1/runs/$delayed/reschedule',
     '/api/v1/waitpoints/tokens/$token',
     '/realtime/v1/runs/$run?offset=-1',
     '/realtime/v1/runs?tags=large&offset=-1',
   ])('do not add up between two turns of the event loop: %s', async (path) => {
-    const url = `http://engine.test${path.replace(/\$(\w+)/g, (_all, name: string) => names[name] ?? '')}`
+    const [method, address] = path.startsWith('POST ') ? ['POST', path.slice(5)] : ['GET', path]
+    const url = `http://engine.test${address.replace(/\$(\w+)/g, (_all, name: string) => names[name] ?? '')}`
+    const asked = { method, headers: { authorization: `Bearer ${SECRET}` } }
     await expectNoSum(async () => {
       const response = await handler(
-        request(url, { method: 'GET', headers: { authorization: `Bearer ${SECRET}` } }),
+        request(url, method === 'GET' ? asked : { ...asked, body: '{"delay":"2d"}' }),
       )
       expect(response.status).toBe(200)
       await textOf(response)
@@ -74,6 +79,19 @@ describe('many large answers that are asked for at once', () => {
     ['runs.list', () => t.engine.runs.list().then(({ data }) => data)],
     ['wait.retrieveToken', () => t.engine.wait.retrieveToken(names['token'] ?? '')],
   ])('do not add up either of a call of %s', async (_name, ask) => expectNoSum(ask))
+
+  it('do not add up on one page either: the text of each run is made in its turn', async () => {
+    for (let count = 0; count < AT_ONCE; count++)
+      await t.engine.trigger(many, 0, { delay: '1d', metadata: { ITEMS } })
+    const work = (size: number): Promise<number> =>
+      workOf(async () => {
+        const url = `http://engine.test/api/v1/runs?filter[taskIdentifier]=many&page[size]=${size}`
+        const headers = { authorization: `Bearer ${SECRET}` }
+        const response = await handler(request(url, { method: 'GET', headers }))
+        expect((await textOf(response)).split('"many"').length - 1).toBe(size)
+      }, 1)
+    expect(await work(AT_ONCE)).toBeLessThan(3 * (await work(1)) + 20_000)
+  })
 
   it('answers a run in the JSON in which it is stored, without making values of it', async () => {
     const url = `http://engine.test/api/v3/runs/${names['run'] ?? ''}`

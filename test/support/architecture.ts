@@ -133,6 +133,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operation',
     'batches',
     'requests',
+    'page-body',
     'access',
     'answer-form',
     'answer-pages',

@@ -1,4 +1,4 @@
-import type { RescheduleOptions, RetrievedRun, RunHandle } from '../../api/run.ts'
+import type { RescheduleOptions, Run, RunHandle } from '../../api/run.ts'
 import {
   CANCEL_RUN_ADDRESS,
   CONTINUE_RUN_ADDRESS,
@@ -8,6 +8,8 @@ import {
   RESCHEDULE_RUN_ADDRESS,
   RETRIEVE_RUN_ADDRESS,
 } from '../../hosted/addresses.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import { sizeOfRun } from '../../core/inside.ts'
 import type { Caller } from '../access/caller.ts'
 import {
   COUNT,
@@ -32,11 +34,12 @@ import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
 import { decodeText } from '../requests/text.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
+import { pageBody } from '../page-body.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { plausibleRunId, readAccesses, retrieveRun } from './access.ts'
 import { RunChanges } from './changes.ts'
-import { retrievedRunJson, retrievedRunText, runJson, runResultJson, shownTexts } from './json.ts'
+import { retrievedRunText, runJson, runResultJson, shownTexts } from './json.ts'
 import { readMetadataChange } from './metadata-change.ts'
 import { readRunQuery } from './query.ts'
 import { RUN_SCHEMAS } from './schemas.ts'
@@ -111,13 +114,14 @@ const reading: readonly Route<RunParts>[] = [
       answers: { 200: { description: 'A page of runs.', content: json(pageOf(named('Run'))) } },
       refused: [400],
     },
-    ({ inside, limits }) =>
+    ({ inside, limits, turns }) =>
       async (c, caller) => {
         const params = readRunQuery(c.req.raw, { caller, limits })
         if (params === undefined) return c.json({ data: [], pagination: {} })
         const { data, pagination } = await refusingWrongInput(() => inside.runs.list(params))
         const apiVersion = c.req.header(API_VERSION_HEADER)
-        return c.json({ data: data.map((run) => runJson(shownRun(run, caller), apiVersion)), pagination })
+        const text = (run: Run): string => JSON.stringify(runJson(shownRun(run, caller), apiVersion))
+        return c.body(await pageBody({ data, pagination, text }, turns), 200, JSON_TYPE)
       },
   ),
   route(
@@ -268,15 +272,20 @@ const changing: readonly Route<RunParts>[] = [
       answers: { 200: RETRIEVED },
       refused: [404, 422],
     },
-    ({ stored, gate, limits }) =>
+    ({ inside, gate, limits, turns }) =>
       async (c, caller) => {
         const id = plausibleRunId(c.req.param('id'))
         // `reschedule` checks the types of the options.
         const options = (await readJsonObject(c.req.raw, limits.otherBytes)) as never as RescheduleOptions
-        const run = await gate.spending(caller, () =>
-          refusingWrongInput(() => stored.runs.reschedule(id, options)),
+        const record = await gate.spending(caller, () =>
+          refusingWrongInput(() => inside.runs.reschedule(id, options)),
         )
-        return c.json(retrievedRunJson(changedRun(run, caller), c.req.header(API_VERSION_HEADER)))
+        const text = await changedRunText(
+          { inside, turns },
+          { caller, record },
+          c.req.header(API_VERSION_HEADER),
+        )
+        return c.body(text, 200, JSON_TYPE)
       },
   ),
   route(
@@ -292,11 +301,16 @@ const changing: readonly Route<RunParts>[] = [
       answers: { 200: RETRIEVED },
       refused: [404, 422],
     },
-    ({ stored, gate }) =>
+    ({ inside, gate, turns }) =>
       async (c, caller) => {
         const id = plausibleRunId(c.req.param('id'))
-        const run = await gate.spending(caller, () => stored.runs.continueWith(id))
-        return c.json(retrievedRunJson(changedRun(run, caller), c.req.header(API_VERSION_HEADER)))
+        const record = await gate.spending(caller, () => inside.runs.continueWith(id))
+        const text = await changedRunText(
+          { inside, turns },
+          { caller, record },
+          c.req.header(API_VERSION_HEADER),
+        )
+        return c.body(text, 200, JSON_TYPE)
       },
   ),
   route(
@@ -338,9 +352,16 @@ const REPLAYED: ReadOptions = {
 }
 
 /** Access to change a run does not include access to read its content. It has not ended, so there is no more of it. */
-function changedRun(run: RetrievedRun, caller: Caller): RetrievedRun {
-  const shown = shownRun(run, caller)
-  if (caller.mayAny(readAccesses(run))) return shown
-  const { title: _title, ...untitled } = shown
-  return { ...untitled, payload: undefined, metadata: {}, waitingOn: [], attempts: [] }
+async function changedRunText(
+  { inside, turns }: Pick<RouteContext, 'inside' | 'turns'>,
+  { caller, record }: { readonly caller: Caller; readonly record: RunRecord },
+  apiVersion: string | undefined,
+): Promise<string> {
+  const run = shownRun(await inside.runs.bare(record), caller)
+  await turns.next(sizeOfRun(record))
+  if (caller.mayAny(readAccesses(run))) return retrievedRunText({ run, record }, caller, apiVersion)
+  const { title: _title, ...untitled } = run
+  const { payloadJson: _payload, metadataJson: _metadata, ...bare } = record
+  const hidden = { ...untitled, waitingOn: [], attempts: [] }
+  return retrievedRunText({ run: hidden, record: bare }, caller, apiVersion)
 }
