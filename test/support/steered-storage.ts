@@ -15,8 +15,8 @@ export interface SteeredStorage {
   readonly storage: Storage
   /** Every call so far, by name. */
   readonly calls: readonly StorageOperation[]
-  /** The next call of `name` takes effect, and is answered when what this returns is called. */
-  holdAnswer(name: StorageOperation): () => void
+  /** The next call of `name` takes effect, and is answered when what this returns is called; with an error it rejects. */
+  holdAnswer(name: StorageOperation): (lost?: Error) => void
   /** The next call of `name` takes effect when what this returns is called. */
   holdCall(name: StorageOperation): () => void
   /** The next calls of `name` reject, without effect. */
@@ -38,10 +38,10 @@ export function steeredStorage(
 ): SteeredStorage {
   const calls: StorageOperation[] = []
   const steerings: Steering[] = []
-  const hold = (name: StorageOperation, moment: 'before' | 'after'): (() => void) => {
-    const { promise, resolve } = createDeferred<undefined>()
+  const hold = (name: StorageOperation, moment: 'before' | 'after'): ((lost?: Error) => void) => {
+    const { promise, resolve, reject } = createDeferred<undefined>()
     steerings.push({ name, [moment]: promise })
-    return () => resolve(undefined)
+    return (lost) => (lost === undefined ? resolve(undefined) : reject(lost))
   }
   const refuse = (name: StorageOperation, moment: 'before' | 'after'): Error => {
     const error = new Error(`no answer to ${name}`)

@@ -49,7 +49,7 @@ export class Cancellation {
       const waits = await this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, id))
       const isLeft = await this.#isLeft(record)
       const waited = await this.#kernel.call(() =>
-        chain(this.#store(record, isLeft), (answer) => this.#canceled(answer)),
+        chain(this.#store(record, isLeft), (answer) => this.#canceled(answer, record)),
       )
       if (waited === undefined) continue
       if (isLeft) compensations.begin({ ...record, status: 'CANCELED', epoch: epochAfter(record, isLeft) })
@@ -151,11 +151,11 @@ export class Cancellation {
   }
 
   /** The tokens that the run waited for here, once it is canceled. */
-  #canceled(updated: RunUpdated | undefined): readonly string[] | undefined {
+  #canceled(updated: RunUpdated | undefined, { owner }: RunRecord): readonly string[] | undefined {
     if (updated === undefined) return undefined
-    const { reconciler, publisher, ticker } = this.#kernel
+    const { host, reconciler, publisher, ticker } = this.#kernel
     const { record } = updated
-    const waited = reconciler.canceled(record)
+    const waited = reconciler.canceled(record, owner === host.owner)
     publisher.run(record)
     ticker.notDue(record.wakeAt)
     if (record.slotUntil !== undefined) ticker.dueAt(record.slotUntil, `run ${record.id}`)

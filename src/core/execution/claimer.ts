@@ -129,6 +129,11 @@ export class Claimer {
     this.#tickets.changed(runId)
   }
 
+  /** A run was canceled here that this engine held and had not begun: the answer to its claim may come, or be lost. */
+  canceled(record: RunRecord): void {
+    this.#tickets.canceled(record)
+  }
+
   /** Hints were lost: something may have happened to any run. */
   hintsLost(): void {
     this.#tickets.hintsLost()
@@ -276,6 +281,9 @@ export class Claimer {
       return (insert === undefined || ticket.lost.includes(insert)) && !executor.knows(run)
     })
     executor.endMuster()
+    const given = new Set(runs.map(({ id }) => id))
+    for (const record of this.#tickets.takeCanceled())
+      if (!given.has(record.id)) executor.claimedCanceled(record)
     this.#trials?.answered(unknown)
     ticket.doubtful = 'any'
     this.#take(ticket, unknown)
@@ -342,6 +350,7 @@ export class Claimer {
       const record = found[at]
       if (record?.epoch === run.epoch && record.status === run.status && record.owner === run.owner) continue
       gone.add(run)
+      this.#tickets.forget(run.id)
       if (record?.status === 'CANCELED' && record.epoch === run.epoch + 1) executor.claimedCanceled(record)
     }
     this.#take(

@@ -111,13 +111,17 @@ export class Reconciler {
     for (const id of [...ids, ...delayed.ids]) this.changedElsewhere(id)
   }
 
-  /** The run was canceled: if it executes here, its attempt ends. Answers the tokens that it waited for. */
-  canceled(record: RunRecord): readonly string[] {
+  /**
+   * The run was canceled: if it executes here, its attempt ends. Answers the tokens that it waited for. `wasHeld`: this engine has
+   * canceled it, and held it until then. A canceled run has no owner, so this is not known of one that was canceled elsewhere.
+   */
+  canceled(record: RunRecord, wasHeld = false): readonly string[] {
     const { executor, claimer, delayed } = this.#kernel
     delayed.remove(record.id)
     const attempt = executor.attempts.get(record.id)
     if (attempt === undefined || attempt.isEnded) {
       claimer.changed(record.id)
+      if (attempt === undefined && wasHeld) claimer.canceled(record)
       return []
     }
     return executor.cancel(attempt, record)

@@ -30,6 +30,8 @@ export class Tickets {
   /** The claim or the muster that is out. */
   #claim: Ticket | undefined
   #lost: Ticket[] = []
+  /** Runs that were canceled here, and that this engine held by a claim whose answer had not come. */
+  readonly #canceled = new Map<string, RunRecord>()
 
   /** The insert of a run is out. */
   get inserts(): ReadonlyMap<string, Ticket> {
@@ -69,6 +71,7 @@ export class Tickets {
     if (ticket.runId === undefined) this.#claim = undefined
     else this.#inserts.delete(ticket.runId)
     ticket.closed?.resolve()
+    if (!this.isClaimOut && !this.areLost) this.#canceled.clear()
   }
 
   /** Something happened to a run that does not execute here. */
@@ -78,6 +81,23 @@ export class Tickets {
       ticket.doubtful ??= new Set()
       ticket.doubtful.add(runId)
     }
+  }
+
+  /** A run was canceled here that this engine held and had not begun. */
+  canceled(record: RunRecord): void {
+    if (this.isClaimOut || this.areLost) this.#canceled.set(record.id, record)
+  }
+
+  /** It was found among those that were given. */
+  forget(runId: string): void {
+    this.#canceled.delete(runId)
+  }
+
+  /** A muster was answered: canceled runs that it does not know were given by answers that were lost. */
+  takeCanceled(): readonly RunRecord[] {
+    const canceled = [...this.#canceled.values()]
+    this.#canceled.clear()
+    return canceled
   }
 
   /** Hints were lost: something may have happened to any run. */

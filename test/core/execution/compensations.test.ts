@@ -18,7 +18,7 @@ import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { abandonable, projectStorage } from '../../support/abandon.ts'
 import { exploreAll } from '../../testing/exploration/bodies.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
-import { steeredStorage } from '../../support/steered-storage.ts'
+import { type SteeredStorage, steeredStorage } from '../../support/steered-storage.ts'
 import { turn, until } from '../../support/turn.ts'
 
 type OnCancel = NonNullable<TaskOptions<null, unknown>['onCancel']>
@@ -41,6 +41,64 @@ async function parked({ engine }: Pick<TestEngine, 'engine'>, of: Task<null, unk
   const { id } = await engine.trigger(of, null)
   for await (const run of engine.runs.subscribeToRun(id)) if (run.isWaiting) break
   return id
+}
+
+interface ClaimedWorld
+  extends Pick<SteeredStorage, 'holdAnswer' | 'holdCall' | 'loseAnswer'>, AsyncDisposable {
+  /** Resolves when the second attempt of the run is claimed, as storage sees it. */
+  claimed(): Promise<void>
+  /** Resolves when storage is asked for runs once more. */
+  asked(): Promise<void>
+  cancel(): Promise<unknown>
+  /** By the end of all this `onCancel` was called once, and the function only for the first attempt. */
+  expectTold(): Promise<void>
+}
+
+/** A run whose first attempt has thrown, in an engine on a storage that can be steered. */
+async function aboutToBeClaimed(): Promise<ClaimedWorld> {
+  const told: string[] = []
+  let calls = 0
+  const retry = {
+    maxAttempts: 2,
+    minTimeoutInMs: 60_000,
+    maxTimeoutInMs: 60_000,
+    factor: 1,
+    randomize: false,
+  }
+  const flaky = bodyTask(
+    () => {
+      calls += 1
+      return Promise.reject(new Error('busy'))
+    },
+    { retry, onCancel: ({ ctx }) => void told.push(ctx.run.id) },
+  )
+  const steered = steeredStorage(projectStorage())
+  const clock = testClock({ mode: 'manual' })
+  const engine = createEngine({ tasks: [flaky], storage: steered.storage, clock })
+  const run = await engine.trigger(flaky, null)
+  await clock.settle()
+  const claims = (): number => steered.calls.filter((name) => name === 'runs.claim').length
+  const later = async (by: string): Promise<void> => {
+    const before = claims()
+    void clock.advance(by)
+    await until(() => claims() > before)
+  }
+  return {
+    ...steered,
+    async claimed() {
+      await later('1m')
+      while ((await engine.runs.retrieve(run)).status !== 'EXECUTING') await turn()
+    },
+    asked: () => later('1s'),
+    cancel: () => engine.runs.cancel(run),
+    async expectTold() {
+      await clock.advance('10s')
+      await until(() => told.length > 0)
+      await clock.advance('10s')
+      expect([told, calls]).toEqual([[run.id], 1])
+    },
+    [Symbol.asyncDispose]: () => engine.close(),
+  }
 }
 
 describe('onCancel', () => {
@@ -251,41 +309,74 @@ describe('onCancel', () => {
   })
 
   it('is called if the run is canceled while its next attempt is being claimed', async () => {
-    const told: unknown[] = []
-    let calls = 0
-    const flaky = bodyTask(
-      () => {
-        calls += 1
-        return Promise.reject(new Error('busy'))
-      },
-      {
-        retry: {
-          maxAttempts: 2,
-          minTimeoutInMs: 60_000,
-          maxTimeoutInMs: 60_000,
-          factor: 1,
-          randomize: false,
-        },
-        onCancel: ({ ctx }) => void told.push(ctx.run.id),
-      },
-    )
-    const steered = steeredStorage(projectStorage())
-    const clock = testClock({ mode: 'manual' })
-    await using engine = createEngine({ tasks: [flaky], storage: steered.storage, clock })
-    const run = await engine.trigger(flaky, null)
-    await clock.settle()
-    const answer = steered.holdAnswer('runs.claim')
-    const claims = (): number => steered.calls.filter((name) => name === 'runs.claim').length
-    const before = claims()
-    void clock.advance('1m')
-    await until(() => claims() > before)
-    while ((await engine.runs.retrieve(run)).status !== 'EXECUTING') await turn()
-    await engine.runs.cancel(run)
+    await using world = await aboutToBeClaimed()
+    const answer = world.holdAnswer('runs.claim')
+    await world.claimed()
+    await world.cancel()
     answer()
-    await until(() => told.length > 0)
-    await clock.settle()
-    expect([told, calls]).toEqual([[run.id], 1])
+    await world.expectTold()
   })
+
+  it.each([
+    [
+      'before the answer to its claim is lost',
+      async (world) => {
+        const answer = world.holdAnswer('runs.claim')
+        await world.claimed()
+        await world.cancel()
+        answer(new Error('no answer'))
+      },
+    ],
+    [
+      'once the answer to its claim was lost',
+      async (world) => {
+        world.loseAnswer('runs.claim')
+        await world.claimed()
+        await world.cancel()
+        await world.cancel()
+      },
+    ],
+    [
+      'before storage has looked for it',
+      async (world) => {
+        world.loseAnswer('runs.claim')
+        await world.claimed()
+        const call = world.holdCall('runs.claim')
+        await world.asked()
+        await world.cancel()
+        call()
+      },
+    ],
+    [
+      'after storage has looked for it',
+      async (world) => {
+        world.loseAnswer('runs.claim')
+        await world.claimed()
+        const answer = world.holdAnswer('runs.claim')
+        await world.asked()
+        await world.cancel()
+        answer()
+      },
+    ],
+    [
+      'and what storage finds then is lost, too',
+      async (world) => {
+        world.loseAnswer('runs.claim')
+        await world.claimed()
+        const answer = world.holdAnswer('runs.claim')
+        await world.asked()
+        await world.cancel()
+        answer(new Error('no answer'))
+      },
+    ],
+  ] as const satisfies readonly [string, (world: ClaimedWorld) => Promise<void>][])(
+    'is called, once, if the run is canceled %s',
+    async (_what, act) => {
+      await using world = await aboutToBeClaimed()
+      await act(world)
+      await world.expectTold()
+    },
+  )
 
   it('that throws is an error event, and the run stays as it was canceled', async () => {
     const trip = journey(() => Promise.reject(new Error('no refund')))
