@@ -1,8 +1,13 @@
-import type { AnsweredBy, Answerer, DefinedQuestion, Engine, LinkedToken } from 'waitpoint'
-import { createHandler } from 'waitpoint/http'
+import type { AnsweredBy, Answerer, CompletedToken, DefinedQuestion, Engine, LinkedToken } from 'waitpoint'
+import { createHandler, toNodeListener } from 'waitpoint/http'
+import { completeTokenByHand } from '../../src/cli/commands/tokens/complete.ts'
+import { Given } from '../../src/cli/given.ts'
+import type { Terminal } from '../../src/cli/output/terminal.ts'
+import { plainClock } from '../../src/clock/plain.ts'
 import { KEY, Visitor } from '../console/visitor.ts'
+import { listening } from '../http/listening.ts'
 
-/** The ways in which an answer may come. `hosted` is what the published client sends. */
+/** The ways in which an answer may come. `hosted` is what the published client sends, `cli` is `waitpoint tokens complete --url`. */
 export const WAYS = [
   'call',
   'definition',
@@ -12,11 +17,12 @@ export const WAYS = [
   'url',
   'link',
   'console',
+  'cli',
 ] as const
 export type Way = (typeof WAYS)[number]
 
 /** Ways that say who answers; the others know the way alone. */
-export const NAMING: ReadonlySet<Way> = new Set(['call', 'definition', 'http', 'access token', 'link'])
+export const NAMING: ReadonlySet<Way> = new Set(['call', 'definition', 'http', 'access token', 'link', 'cli'])
 const VIA: Readonly<Record<Way, string>> = {
   call: 'call',
   definition: 'call',
@@ -26,6 +32,7 @@ const VIA: Readonly<Record<Way, string>> = {
   url: 'url',
   link: 'link',
   console: 'console',
+  cli: 'cli',
 }
 
 /** One answer, as it is offered. */
@@ -46,7 +53,11 @@ export type Told =
 
 /** Who is stored with an answer that wins, by the table of docs/ask-a-person.md. */
 export function storedBy({ way, person }: Offer): AnsweredBy | undefined {
-  if (person === undefined) return way === 'call' || way === 'definition' ? undefined : { via: VIA[way] }
+  if (person === undefined) {
+    if (way === 'call' || way === 'definition') return undefined
+    // The command sends what it was given, over HTTP.
+    return { via: way === 'cli' ? 'http' : VIA[way] }
+  }
   const { id, name } = person
   return { id, ...(name !== undefined && { name }), via: VIA[way] }
 }
@@ -86,6 +97,8 @@ export class AnswerWays {
         return this.#linked(asked, offer)
       case 'console':
         return this.#console(asked, answer)
+      case 'cli':
+        return this.#commanded(asked, offer)
       default:
         return this.#requested(asked, offer)
     }
@@ -169,6 +182,31 @@ export class AnswerWays {
     return { kind: 'lost', status: 'COMPLETED', by: byOn(text) }
   }
 
+  async #commanded({ token }: Answerable, { person, answer }: Offer): Promise<Told> {
+    await using server = await listening(toNodeListener(this.#handler))
+    const words = [token.id, '--url', server.url, '--key', KEY, '--output', JSON.stringify(answer), '--json']
+    if (person !== undefined) words.push('--by', person.id)
+    let told: CompletedToken | undefined
+    const terminal: Terminal = {
+      clock: plainClock(),
+      env: {},
+      width: undefined,
+      signal: new AbortController().signal,
+      hearKeys: () => false,
+      print: () => undefined,
+      printJson: (value) => (told = value as CompletedToken),
+      note: () => undefined,
+    }
+    try {
+      const exit = await completeTokenByHand.run(new Given(words, completeTokenByHand), terminal)
+      if (told === undefined || (exit === 0) !== told.success)
+        throw new Error(`an exit code that says something else: ${exit}`)
+      return told.success ? { kind: 'won' } : { kind: 'lost', status: told.status, by: shownBy(told.by) }
+    } catch (error) {
+      return refusalOf((error as { readonly code?: string }).code, error)
+    }
+  }
+
   async #console({ token, choices }: Answerable, answer: string): Promise<Told> {
     const { visitor, _token } = await this.#loggedIn()
     const fields = { ...formOf(choices, answer), _token }
@@ -210,10 +248,11 @@ function refusalOf(code: string | undefined, error: unknown): Told {
   throw error
 }
 
-/** Who has answered, as a page says it. */
+/** Who has answered, as a page says it. It says `ann` of an approver, too, who is another one then. */
 function byOn(text: string): string | undefined {
   const read = text.replace(/<style>[^]*?<\/style>|<[^>]*>/g, ' ')
   return (
-    ['Ann', 'bo', 'eve'].find((name) => new RegExp(`\\b${name}\\b`).test(read)) ?? /via \w+/.exec(read)?.[0]
+    ['Ann', 'bo', 'eve', 'ann'].find((name) => new RegExp(`\\b${name}\\b`).test(read)) ??
+    /via \w+/.exec(read)?.[0]
   )
 }
