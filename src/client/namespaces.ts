@@ -3,11 +3,13 @@ import type {
   CompletedToken,
   CreatedToken,
   CreateTokenOptions,
+  Duration,
   ListTokensParams,
   RetrievedToken,
   Token,
   TokenReference,
   WaitNamespace,
+  WithdrawTokenOptions,
 } from '../api/token.ts'
 import type { RunExplanation } from '../api/explanation.ts'
 import type { QueueHandle, RetrievedQueue } from '../api/queue.ts'
@@ -67,6 +69,27 @@ export interface ClientWait extends WaitNamespace {
     token: TokenReference,
     output?: unknown,
     options?: CallOptions & CompleteTokenOptions,
+  ): Promise<CompletedToken>
+  /**
+   * Ends the wait for a token without an answer. With a secret key only, like the next two; the hosted service has no route for them.
+   * Rejects with `ERR_TOKEN_NOT_FOUND`. See docs/ask-a-person.md#change-your-mind.
+   *
+   * @example
+   * ```ts
+   * await client.wait.withdrawToken(token, { reason: 'The order was canceled.', by: { id: 'ann' } })
+   * ```
+   */
+  withdrawToken(token: TokenReference, options?: CallOptions & WithdrawTokenOptions): Promise<CompletedToken>
+  /**
+   * Gives a token that waits another deadline, later or earlier: a duration from now, a `Date`, or an ISO 8601 string. Rejects with a
+   * TypeError or RangeError for one that cannot be read.
+   */
+  extendToken(token: TokenReference, timeout: Duration | Date, options?: CallOptions): Promise<CompletedToken>
+  /** Gives a token that waits other approvers: from then on an answer needs a `by` that is one of these. */
+  reassignToken(
+    token: TokenReference,
+    approvers: readonly string[],
+    options?: CallOptions,
   ): Promise<CompletedToken>
   retrieveToken<Output = unknown>(
     token: TokenReference,

@@ -1,7 +1,7 @@
 /** A method, and a path as the router reads it: `:id` is a part of it, `:key{.+}` one that may have slashes. */
 export type Address = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 
-/* The addresses that the client asks too, or the command line. Those of all other routes stand in their routes. */
+/* The addresses that the client asks too. Those of all other routes stand in their routes. */
 
 export const CREATE_TOKEN_ADDRESS = 'POST /api/v1/waitpoints/tokens'
 export const LIST_TOKENS_ADDRESS = 'GET /api/v1/waitpoints/tokens'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type AnyTask, createEngine, type RunTools, task } from 'waitpoint'
-import { ApiError, createClient } from 'waitpoint/client'
+import { ApiError, type Client, createClient } from 'waitpoint/client'
 import { createHandler, serve } from 'waitpoint/http'
 import { testClock } from 'waitpoint/testing'
 import { accessToken, SECRET } from '../http/requests.ts'
@@ -434,6 +434,66 @@ describe('createClient', () => {
     expect((await t.engine.wait.retrieveToken(id)).answeredBy).toEqual(by)
     const late = await t.client.wait.completeToken(id, undefined, { by: { id: 'bob' } })
     expect(late).toEqual({ success: false, status: 'COMPLETED', by })
+  })
+
+  it('withdraws a token, gives it another deadline and other approvers, and is told how it was settled', async () => {
+    await using t = await reachedEngine()
+    const { wait } = t.client
+    const { id } = await t.engine.wait.createToken({ message: 'Refund?', timeout: '1h' })
+    const changed = { success: true, status: 'WAITING' }
+    expect(await wait.reassignToken(id, ['ann', 'role:lead'])).toEqual(changed)
+    const now = t.clock.now()
+    for (const [timeout, at] of [
+      ['2d', now + 172_800_000],
+      [1_500, now + 1_500],
+      [new Date(now + 7_200_000), now + 7_200_000],
+      [new Date(now + 60_000).toISOString(), now + 60_000],
+    ] as const) {
+      expect(await wait.extendToken(id, timeout)).toEqual(changed)
+      expect((await wait.retrieveToken(id)).timeoutAt.getTime()).toBe(at)
+    }
+    expect((await wait.retrieveToken(id)).question?.approvers).toEqual(['ann', 'role:lead'])
+    const withdrawal = { reason: 'it rains', by: { id: 'ann' } }
+    const withdrawn = { id: 'ann', via: 'http', reason: 'it rains' }
+    const settled = { status: 'TIMED_OUT', by: withdrawn }
+    expect(await wait.withdrawToken(id, withdrawal)).toEqual({ success: true, ...settled })
+    expect((await wait.retrieveToken(id)).withdrawn).toEqual(withdrawn)
+    const late = { success: false, ...settled }
+    expect(await wait.withdrawToken(id)).toEqual(late)
+    expect(await wait.extendToken(id, '1d')).toEqual(late)
+    expect(await wait.reassignToken(id, ['bob'])).toEqual(late)
+    const { id: plain } = await wait.createToken()
+    await wait.withdrawToken({ id: plain })
+    expect((await wait.retrieveToken(plain)).withdrawn).toEqual({ via: 'http' })
+  })
+
+  it.each<[string, (wait: Client['wait'], id: string) => Promise<unknown>, object]>([
+    ['a reason', (wait, id) => wait.withdrawToken(id, { reason: 1 } as never), { name: 'RangeError' }],
+    [
+      'an option',
+      (wait, id) => wait.withdrawToken(id, { why: 'x' } as never),
+      { name: 'TypeError', message: expect.stringContaining('why') as string },
+    ],
+    ['a deadline', (wait, id) => wait.extendToken(id, 'soon'), { name: 'RangeError' }],
+    ['no deadline', (wait, id) => wait.extendToken(id, undefined as never), { name: 'RangeError' }],
+    ['a deadline that is past', (wait, id) => wait.extendToken(id, new Date(0)), { name: 'RangeError' }],
+    ['approvers', (wait, id) => wait.reassignToken(id, 'ann' as never), { name: 'RangeError' }],
+    ['no approvers', (wait, id) => wait.reassignToken(id, []), { name: 'RangeError' }],
+    ['an id', (wait) => wait.withdrawToken('waitpoint_none'), { code: 'ERR_TOKEN_NOT_FOUND' }],
+    ['an id of a run', (wait) => wait.extendToken('run_1', '1d'), { code: 'ERR_TOKEN_NOT_FOUND' }],
+  ])('refuses a wrong change of a token by %s, and the token stays', async (_what, change, refusal) => {
+    await using t = await reachedEngine()
+    const { id, publicAccessToken } = await t.engine.wait.createToken({ message: 'Refund?', timeout: '1h' })
+    const before = await t.engine.wait.retrieveToken(id)
+    expect(await rejection(change(t.client.wait, id))).toMatchObject(refusal)
+    const page = createClient({
+      baseUrl: 'http://engine.test',
+      accessToken: publicAccessToken,
+      fetch: createHandler(t.engine),
+    })
+    // An access token that may answer may not take the question back.
+    expect(await rejection(page.wait.withdrawToken(id))).toMatchObject({ status: 403 })
+    expect(await t.engine.wait.retrieveToken(id)).toEqual(before)
   })
 
   it('does with a public access token what it is for', async () => {

@@ -1,7 +1,7 @@
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { RunReference, RunsNamespace } from '../../api/run.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
-import type { WaitNamespace } from '../../api/token.ts'
+import type { EngineWaitNamespace, WaitNamespace } from '../../api/token.ts'
 import { createClient } from '../../client/client.ts'
 import type { Storage } from '../../contract/storage.ts'
 import { createEngine } from '../../core/create-engine.ts'
@@ -19,7 +19,10 @@ import { lookingStorage, readOnlyStorage } from './looking-storage.ts'
 import { queuesOutside } from './outside-queues.ts'
 import { seeFile } from './seen-file.ts'
 import { nameOfPlace, type RunsPlace, type StoragePlace } from './place.ts'
-import { remoteTokenChanges, type TokenChanges } from './token-changes.ts'
+
+/** Tokens, with what an app behind HTTP can do too. */
+export type ReachedWait = WaitNamespace &
+  Pick<EngineWaitNamespace, 'withdrawToken' | 'extendToken' | 'reassignToken'>
 
 /** A queue, with what an app behind HTTP can do too. */
 export type ReachedQueue = Omit<QueueHandle, 'setRate' | 'resetRate'>
@@ -28,8 +31,7 @@ export type ReachedQueue = Omit<QueueHandle, 'setRate' | 'resetRate'>
 export interface Reached {
   readonly name: string
   readonly runs: RunsNamespace & { explain(run: RunReference): Promise<RunExplanation> }
-  readonly wait: WaitNamespace
-  readonly tokens: TokenChanges
+  readonly wait: ReachedWait
   queue(name: string): ReachedQueue
   queues(): Promise<readonly RetrievedQueue[]>
   /** The engine that looks into a storage; none for an app behind HTTP. */
@@ -54,7 +56,6 @@ export async function reaching<Result>(
     name: nameOfPlace(place),
     runs,
     wait,
-    tokens: wait,
     queue: (name) => engine.queue(name),
     queues: () => queuesOutside(engine),
     engine,
@@ -62,8 +63,8 @@ export async function reaching<Result>(
 }
 
 function reachApp({ url, key }: RunsPlace & { readonly kind: 'http' }, { signal }: Terminal): Reached {
-  const options = { baseUrl: url, accessToken: key, signal, retry: { maxAttempts: 2 } }
-  return { ...createClient(options), tokens: remoteTokenChanges(options), name: url }
+  const client = createClient({ baseUrl: url, accessToken: key, signal, retry: { maxAttempts: 2 } })
+  return { ...client, name: url }
 }
 
 /**

@@ -5,11 +5,13 @@ import type {
   CompleteTokenOptions,
   CreatedToken,
   CreateTokenOptions,
+  Duration,
   ListTokensParams,
   RetrievedToken,
   Token,
   TokenReference,
   Unwrappable,
+  WithdrawTokenOptions,
 } from '../../api/token.ts'
 import {
   idOf,
@@ -21,10 +23,14 @@ import {
   show,
 } from '../../primitives/require.ts'
 import {
+  type Address,
   COMPLETE_TOKEN_ADDRESS,
   CREATE_TOKEN_ADDRESS,
+  EXTEND_TOKEN_ADDRESS,
   LIST_TOKENS_ADDRESS,
+  REASSIGN_TOKEN_ADDRESS,
   RETRIEVE_TOKEN_ADDRESS,
+  WITHDRAW_TOKEN_ADDRESS,
 } from '../../hosted/addresses.ts'
 import { ACCESS_TOKEN } from '../../hosted/headers.ts'
 import { KEY_FILTER, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
@@ -113,6 +119,42 @@ export class WaitCalls implements ClientWait {
     const request = { address: COMPLETE_TOKEN_ADDRESS, ids: [id], body } as const
     const { body: answer } = await this.#transport.call(request, options.signal)
     return readCompletedToken(new WireRecord(answer, 'a completion'))
+  }
+
+  withdrawToken(
+    token: TokenReference,
+    { reason, by, ...options }: CallOptions & WithdrawTokenOptions = {},
+  ): Promise<CompletedToken> {
+    return this.#change(token, { address: WITHDRAW_TOKEN_ADDRESS, body: { reason, by } }, options)
+  }
+
+  async extendToken(
+    token: TokenReference,
+    timeout: Duration | Date,
+    options: CallOptions = {},
+  ): Promise<CompletedToken> {
+    const body = { timeout: wireDeadline(timeout, 'timeout') }
+    return this.#change(token, { address: EXTEND_TOKEN_ADDRESS, body }, options)
+  }
+
+  reassignToken(
+    token: TokenReference,
+    approvers: readonly string[],
+    options: CallOptions = {},
+  ): Promise<CompletedToken> {
+    return this.#change(token, { address: REASSIGN_TOKEN_ADDRESS, body: { approvers } }, options)
+  }
+
+  async #change(
+    token: TokenReference,
+    { address, body }: { readonly address: Address; readonly body: object },
+    options: CallOptions,
+  ): Promise<CompletedToken> {
+    const id = tokenId(token)
+    checkCallOptions(options, 'a change of a token')
+    const request = { address, ids: [id], body: JSON.stringify(body) }
+    const { body: answer } = await this.#transport.call(request, options.signal)
+    return readCompletedToken(new WireRecord(answer, 'a change'))
   }
 
   async retrieveToken<Output = unknown>(

@@ -7,8 +7,7 @@ import type { Given } from '../../given.ts'
 import type { Terminal } from '../../output/terminal.ts'
 import { present } from '../../present.ts'
 import { PLACE_OPTIONS, readPlace } from '../../reach/place.ts'
-import { reaching } from '../../reach/reach.ts'
-import type { TokenChanges } from '../../reach/token-changes.ts'
+import { reaching, type ReachedWait } from '../../reach/reach.ts'
 import { requireId, TOKEN_WORD } from '../../words.ts'
 import { tellCompleted } from './shown.ts'
 
@@ -22,7 +21,7 @@ interface ChangeCommand extends Pick<CliCommand, 'summary' | 'words'> {
   readonly call: (
     given: Given,
     terminal: Terminal,
-  ) => (changes: TokenChanges, id: string) => Promise<CompletedToken>
+  ) => (wait: ReachedWait, id: string) => Promise<CompletedToken>
 }
 
 /** A command that changes a token which waits. */
@@ -37,7 +36,7 @@ function changeCommand({ name, done, call, words = [], options, ...help }: Chang
       const id = requireId(given.word('token'), 'token')
       const change = call(given, terminal)
       const place = readPlace(given, terminal.env)
-      const completed = await reaching(place, terminal, ({ tokens }) => change(tokens, id))
+      const completed = await reaching(place, terminal, ({ wait }) => change(wait, id))
       return tellCompleted(given, terminal, { id, done, completed })
     },
   }
@@ -59,7 +58,7 @@ export const TOKEN_CHANGE_COMMANDS: readonly CliCommand[] = [
         reason: given.option('reason'),
         by: by === undefined ? undefined : { id: by, via: 'cli' },
       })
-      return (changes, id) => changes.withdrawToken(id, withdrawal)
+      return (wait, id) => wait.withdrawToken(id, withdrawal)
     },
   }),
   changeCommand({
@@ -74,7 +73,7 @@ export const TOKEN_CHANGE_COMMANDS: readonly CliCommand[] = [
       } catch (error) {
         throw new UsageError(messageOf(error))
       }
-      return (changes, id) => changes.extendToken(id, deadline)
+      return (wait, id) => wait.extendToken(id, deadline)
     },
   }),
   changeCommand({
@@ -85,7 +84,7 @@ export const TOKEN_CHANGE_COMMANDS: readonly CliCommand[] = [
     call(given) {
       const approvers = given.list('to')
       if (approvers === undefined) throw new UsageError('--to is missing: who may answer from now on?')
-      return (changes, id) => changes.reassignToken(id, approvers)
+      return (wait, id) => wait.reassignToken(id, approvers)
     },
   }),
 ]
