@@ -66,6 +66,7 @@ async function* statesOf<Output>(
   try {
     for (;;) {
       const token = await retrieve()
+      meet(kernel, token)
       const now = shownOf(token)
       if (now !== shown) yield token
       shown = now
@@ -75,6 +76,11 @@ async function* statesOf<Output>(
   } finally {
     watcher.close()
   }
+}
+
+/** The engine that has set the deadline may be gone. */
+function meet({ ticker }: Kernel, { id, status, timeoutAt }: Token): void {
+  if (status === 'WAITING') ticker.dueAt(+timeoutAt, 'token', id)
 }
 
 /** What tells a state of a token from its last one. */
@@ -92,6 +98,7 @@ async function* waitingTokens(
     for (;;) {
       const waiting = { status: 'WAITING', ...defined({ tags: wantedTags(filter), limit }) } as const
       const { data } = await listTokens(kernel, waiting)
+      for (const token of data) meet(kernel, token)
       const now = data.map(shownOf).join()
       if (now !== shown) yield data
       shown = now

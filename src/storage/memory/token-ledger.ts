@@ -89,6 +89,8 @@ export class TokenLedger {
     }
     if (record.kind === 'MANUAL') this.#hints.token(by)
     if (timeoutAt === undefined) return
+    // Something may be due sooner than they know, and the engine that has moved it may leave.
+    this.#hints.all(by)
     if (token.deadline !== undefined) this.#deadlines.cancel(token.deadline)
     token.deadline = this.#deadlines.add(timeoutAt, token)
     this.#waits.moved(token, now)

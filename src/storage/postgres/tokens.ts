@@ -186,6 +186,8 @@ async function changeToken(
   const record = tokenOf(answer)
   tellSettled(session, answer, undefined)
   if (changed && record.kind === 'MANUAL') session.hints.token(by)
+  // Something may be due sooner than they know, and the engine that has moved it may leave.
+  if (changed && timeoutAt !== undefined) session.hints.all(by)
   return { record, changed, settledNow }
 }
 

@@ -56,6 +56,8 @@ export function changeToken(session: SqliteSession, request: TokenChange): Token
   if (row === undefined) return undefined
   const record = tokenOfRow(row)
   if (record.kind === 'MANUAL') session.hints.token(by)
+  // Something may be due sooner than they know, and the engine that has moved it may leave.
+  if (timeoutAt !== undefined) session.hints.all(by)
   // A parked run without a living owner sleeps until the first of its deadlines.
   const orphans = session.database.all(
     `SELECT id FROM runs WHERE held = 0 AND status = 'WAITING' AND id IN (SELECT run_id FROM waits WHERE token_id = ?)`,

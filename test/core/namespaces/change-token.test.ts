@@ -112,6 +112,20 @@ describe('wait.withdrawToken', () => {
 })
 
 describe('wait.extendToken', () => {
+  it('to an earlier instant tells engines that know the later one, also if the one that calls is gone by then', async () => {
+    const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    await using worker = createEngine({ tasks: [ask], clock, storage, leaseMs: 24 * HOUR_MS })
+    const { id } = await worker.wait.createToken({ timeout: '8h' })
+    const run = await worker.trigger(ask, id)
+    const other = createEngine({ clock, storage, execute: false, leaseMs: 24 * HOUR_MS })
+    await other.ready()
+    await clock.settle()
+    await other.wait.extendToken(id, '1h')
+    await other.close()
+    await clock.advance('1h')
+    expect((await worker.runs.retrieve(run)).status).toBe('COMPLETED')
+  })
+
   it.each([
     ['later', '1h', '3h'],
     ['earlier', '3h', '1h'],
