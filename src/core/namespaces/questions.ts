@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../contract/storage.ts'
-import { chain } from '../../primitives/awaitable.ts'
+import { chain, rescue } from '../../primitives/awaitable.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
 import type { Answerer, AnswerIssue, Person, Question, QuestionOptions } from '../../api/question.ts'
@@ -49,17 +49,18 @@ export function questionJson(options: QuestionOptions & Defined<string>, values:
   return chain(schemaMembers(schema), (members) => JSON.stringify({ ...question, ...members }))
 }
 
-async function schemaMembers(schema: unknown): Promise<Pick<Question, 'schema' | 'isSchemaHidden'>> {
+function schemaMembers(schema: unknown): Awaitable<Pick<Question, 'schema' | 'isSchemaHidden'>> {
   const isCode = isStandardSchema(schema)
   const json = isCode ? jsonSchemaOf(schema) : schema
-  try {
-    if (json === undefined) return { isSchemaHidden: true }
-    await JsonSchemaCheck.of(json)
-    return { schema: json as Readonly<Record<string, unknown>> }
-  } catch (error) {
-    if (!(error instanceof SchemaRefused)) throw error
-    throw new TypeError(`Cannot use schema: ${error.message}`, { cause: error })
-  }
+  if (json === undefined) return { isSchemaHidden: true }
+  const members = { schema: json as Readonly<Record<string, unknown>> }
+  return rescue(
+    () => chain(JsonSchemaCheck.of(json), () => members),
+    (error) => {
+      if (!(error instanceof SchemaRefused)) throw error
+      throw new TypeError(`Cannot use schema: ${error.message}`, { cause: error })
+    },
+  )
 }
 
 function dataOf(data: unknown, values: Values): unknown {
@@ -118,10 +119,10 @@ export interface OfferedAnswer {
  *
  * @throws WaitpointError `ERR_NOT_APPROVER` or `ERR_OUTPUT_INVALID`.
  */
-export async function checkAnswer(
+export function checkAnswer(
   record: TokenRecord,
   { outputJson, by, schema: given, values }: OfferedAnswer,
-): Promise<string | undefined> {
+): Awaitable<string | undefined> {
   const { id } = record
   const question = questionOf(record) ?? {}
   requireApprover(id, question, by)
@@ -130,9 +131,10 @@ export async function checkAnswer(
   const stored = fromJson(outputJson)
   // Code is given what the task will have; a JSON Schema knows JSON alone.
   const answer = schema === undefined ? plainValue(stored) : values.decode(stored)
-  const issues = await issuesOf(question, answer, schema)
-  if (issues.length > 0) throw invalid(`Cannot complete token "${id}"`, issues, answer)
-  return answered
+  return chain(issuesOf(question, answer, schema), (issues) => {
+    if (issues.length > 0) throw invalid(`Cannot complete token "${id}"`, issues, answer)
+    return answered
+  })
 }
 
 function requireApprover(id: string, question: Question, by: Answerer | undefined): void {
@@ -144,17 +146,22 @@ function requireApprover(id: string, question: Question, by: Answerer | undefine
   )
 }
 
-async function issuesOf(
+function issuesOf(
   { choices, schema: json }: Question,
   answer: unknown,
   schema: StandardSchemaV1 | undefined,
-): Promise<readonly AnswerIssue[]> {
-  if (schema !== undefined) return issuesIn(await schema['~standard'].validate(answer))
+): Awaitable<readonly AnswerIssue[]> {
+  if (schema !== undefined) return issuesBy(schema, answer)
   if (choices === undefined && json === undefined) return []
   if (answer === undefined) return [{ path: [], message: 'is missing' }]
-  if (choices === undefined) return (await JsonSchemaCheck.of(json)).issues(answer)
+  if (choices === undefined) return chain(JsonSchemaCheck.of(json), (check) => check.issues(answer))
   if (choices.includes(answer as string)) return []
   return [{ path: [], message: `is none of ${choices.map(show).join(', ')}` }]
+}
+
+/** A schema of a library may answer with a promise of its own kind. */
+async function issuesBy(schema: StandardSchemaV1, answer: unknown): Promise<readonly AnswerIssue[]> {
+  return issuesIn(await schema['~standard'].validate(answer))
 }
 
 /** What a schema says is wrong; nothing if the answer fits. */

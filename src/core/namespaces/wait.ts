@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { isStandardSchema } from '../../questions/answer-schema.ts'
 import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, TokenRead, TokenSettle, TokenSettled } from '../../contract/storage.ts'
-import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { chain, isPromise, rescue } from '../../primitives/awaitable.ts'
 import { idOf, requireOptions, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { completedToken } from '../views/question.ts'
@@ -99,6 +99,12 @@ interface UncheckedAnswer {
   readonly outputJson: string | undefined
 }
 
+/** A question as it is stored, or why it cannot be. */
+interface AskedQuestion {
+  readonly questionJson?: string
+  readonly refused?: unknown
+}
+
 /** A question that is to be made. */
 interface NewQuestion {
   readonly options: CreateTokenOptions
@@ -143,23 +149,34 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   /** Makes a question: a token that knows what it asks. */
-  async #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Promise<LinkedToken> {
+  #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Awaitable<LinkedToken> {
     const isPlaced = token.key !== undefined && !isKeyed
-    let questionJson: string | undefined
-    let refused: unknown
-    try {
-      questionJson = await QUESTIONS.use((questions) => questions.questionJson(options, this.#values))
-    } catch (error) {
-      // A run that is executed again has asked it before, by code or a version that took it: its token is there.
-      if (!isPlaced) throw error
-      refused = error
-    }
-    const asked = questionJson === undefined ? token : { ...token, questionJson }
-    const inserted = askToken(this.#kernel, asked, past ?? refused)
-    const created = await this.#createdLater(token.scope, Promise.resolve(inserted), isKeyed)
+    const question = rescue(
+      () =>
+        chain(
+          QUESTIONS.use((questions) => questions.questionJson(options, this.#values)),
+          (questionJson): AskedQuestion => ({ questionJson }),
+        ),
+      (refused): AskedQuestion => {
+        // A run that is executed again has asked it before, by code or a version that took it: its token is there.
+        if (!isPlaced) throw refused
+        return { refused }
+      },
+    )
+    return chain(question, ({ questionJson, refused }) => {
+      const asked = questionJson === undefined ? token : { ...token, questionJson }
+      const inserted = askToken(this.#kernel, asked, past ?? refused)
+      const created = isPromise(inserted)
+        ? this.#createdLater(token.scope, inserted, isKeyed)
+        : this.#created(inserted, isKeyed)
+      return chain(created, (made) => this.#keepSchema(made, options))
+    })
+  }
+
+  #keepSchema(created: LinkedToken, { schema }: CreateTokenOptions): LinkedToken {
     // A token that a key has found keeps the schema it was made with.
     const isKept = created.isCached && this.#schemas.of(created) !== undefined
-    if (isStandardSchema(options.schema) && !isKept) this.#schemas.keep(created, options.schema)
+    if (isStandardSchema(schema) && !isKept) this.#schemas.keep(created, schema)
     return created
   }
 
@@ -303,20 +320,26 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   /** Completes a question that the answer fits. It may have changed meanwhile, and is then looked at again. */
-  async #answer(
+  #answer(
     scope: Attempt | undefined,
     completion: Completion,
     { record, outputJson }: UncheckedAnswer,
-  ): Promise<CompletedToken> {
+  ): Awaitable<CompletedToken> {
     const answer = {
       outputJson,
       by: completion.options.by,
       schema: this.#schemas.of(completion.token) ?? this.#schemas.of(record),
       values: this.#values,
     }
-    const answeredJson = await QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
-    const checked = { ...completion, outputJson, question: record.questionJson }
-    return this.#settle(scope, record.id, answeredJson === undefined ? checked : { ...checked, answeredJson })
+    const answered = QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
+    return chain(answered, (answeredJson) => {
+      const checked = { ...completion, outputJson, question: record.questionJson }
+      return this.#settle(
+        scope,
+        record.id,
+        answeredJson === undefined ? checked : { ...checked, answeredJson },
+      )
+    })
   }
 
   /** If it fails, it may be stored all the same: the next tick then tells the runs that wait for it. */
