@@ -73,11 +73,6 @@ export interface ClientWait extends WaitNamespace {
   /**
    * Ends the wait for a token without an answer. With a secret key only, like the next two; the hosted service has no route for them.
    * Rejects with `ERR_TOKEN_NOT_FOUND`. See docs/ask-a-person.md#change-your-mind.
-   *
-   * @example
-   * ```ts
-   * await client.wait.withdrawToken(token, { reason: 'The order was canceled.', by: { id: 'ann' } })
-   * ```
    */
   withdrawToken(token: TokenReference, options?: CallOptions & WithdrawTokenOptions): Promise<CompletedToken>
   /**

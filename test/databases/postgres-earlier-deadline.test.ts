@@ -60,11 +60,8 @@ describe('an earlier deadline that another process has set', () => {
     await states.next()
     await other.wait.extendToken(tokenId, 500)
     if (isOver) await other.close()
-    for (;;) {
-      const { value, done } = await states.next()
-      if (done === true) break
-      told.push(value.status)
-    }
+    for (let state = await states.next(); state.done !== true; state = await states.next())
+      told.push(state.value.status)
     expect(told.at(-1)).toBe('TIMED_OUT')
   })
 

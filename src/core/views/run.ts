@@ -97,7 +97,7 @@ function viewWait({ id, kind, timeoutAt }: TokenRecord): WaitingOn {
 }
 
 /** The metadata of a run, as an object. */
-export function readMetadata(record: RunRecord): Record<string, unknown> {
+function readMetadata(record: RunRecord): Record<string, unknown> {
   // Only objects are stored as metadata.
   return (fromJson(record.metadataJson) ?? {}) as Record<string, unknown>
 }
