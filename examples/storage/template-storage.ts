@@ -328,6 +328,7 @@ export class TemplateStorage implements Storage {
       if (record === undefined) return undefined
       if (record.status !== 'WAITING' || record.questionJson !== question)
         return { record, changed: false, settledNow }
+      this.#hint(by, { topic: 'any' })
       const change = {
         questionJson: questionJson ?? record.questionJson,
         timeoutAt: timeoutAt ?? record.timeoutAt,

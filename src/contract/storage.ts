@@ -312,7 +312,8 @@ export interface TokenStore {
    * Gives a token another question or deadline, if it is `WAITING` at `now` and its `questionJson` is `question`; else only reads it, and
    * settles a token past its deadline as `get` does. What waits for the token is due at the new deadline; past it already, the token is
    * settled by the next read or tick. Without a token of its own, such as the end of a run: `undefined`. Hinted and fenced as a settle is;
-   * of another deadline all other owners are hinted with `any`, since it may be the next thing that is due.
+   * of another deadline all other owners are hinted with `any`, since it may be the next thing that is due. Laws: `tokens.change/…`,
+   * `subscribe/tells-of-moved-deadlines`.
    */
   change(request: TokenChange): Awaitable<TokenChanged | 'stale' | undefined>
   /**

@@ -128,6 +128,17 @@ export const hintLaws: readonly Law[] = [
     },
   },
   {
+    id: 'subscribe/tells-of-moved-deadlines',
+    law: 'A deadline that is moved is hinted to other owners as `any`: it may be the next thing that is due.',
+    capability: 'hints',
+    async check(s) {
+      await s.tick(B)
+      await s.insertToken('t', { timeoutAt: s.at(300) })
+      const sooner = { id: 't', question: undefined, timeoutAt: s.at(100), by: A, now: s.at(1) }
+      await heard(s, B, { act: async () => s.storage.tokens.change(sooner), expected: 'any' })
+    },
+  },
+  {
     id: 'subscribe/not-of-ones-own',
     law: 'An owner receives no hint of its own changes.',
     capability: 'hints',
@@ -147,6 +158,8 @@ export const hintLaws: readonly Law[] = [
         await s.insertToken(id, id === 'settled' ? {} : { timeoutAt: s.at(id === 'read' ? 20 : 10) })
         await s.wait(run, id)
       }
+      const later = { id: 'read', question: undefined, timeoutAt: s.at(20), by: A, now: s.at(0) }
+      await own('a deadline that is moved', async () => s.storage.tokens.change(later))
       await own('a park', async () => s.storage.runs.park(s.fenceOf(run)))
       await own('a completion', () => s.settle('settled'))
       await own('a resume', async () => s.storage.runs.resume(s.fenceOf(run)))

@@ -49,6 +49,9 @@ export const brokenQuestions: Readonly<Record<string, Break>> = {
     now: Math.min(now, (recordOf(memory, id)?.timeoutAt ?? Infinity) - 1),
   })),
   'tokens.change/stale-fence': changingLike(() => ({ fence: undefined })),
+  'subscribe/tells-of-moved-deadlines': changingLike(({ fence, by }) =>
+    fence === undefined ? { by: 'engine-b' } : { by },
+  ),
   'tokens.change/moves-what-waits': (memory) => {
     let isMoved = false
     return {
