@@ -14,16 +14,21 @@ const DISPOSITION = /(?<=\r\n)content-disposition:[ \t]*form-data[ \t]*([^\r\n]*
 const PARAMETER = /;[ \t]*([!#-'*+.^-~\w-]+)=(?:"([^"]*)"|([!#-'*+.^-~\w-]+))[ \t]*/y
 /** A disposition has a name, and perhaps the name of a file, in two ways. */
 const MOST_PARAMETERS = 10
+/** Bytes of the header of a part: what a server takes for that of a request. */
+const MOST_HEAD_BYTES = 16_384
 
 /**
  * The parts of a form (RFC 7578). What stands before the first boundary or behind the last one is no part (RFC 2046). They are read here
  * because `Request.formData()` takes other forms in each version of Node.
  *
- * @throws Refusal 400 for a body that is no such form. One without its last boundary was cut.
+ * @throws Refusal 400 for a body that is no such form, and one without its last boundary was cut; 413 for a part with a header that is
+ *   longer than 16 KiB.
  */
 export function formParts(letters: string, contentType: string): readonly FormPart[] {
   const [, quoted, plain] = BOUNDARY.exec(contentType) ?? []
-  const boundary = `--${quoted ?? plain}`
+  const name = quoted ?? plain
+  if (name === undefined) throw notForm()
+  const boundary = `--${name}`
   const [before = '', ...texts] = `\r\n${letters}`.split(`\r\n${boundary}`)
   const end = texts.findIndex((text) => /^--[ \t]*(?:\r\n|$)/.test(text))
   // A boundary within a line is none: the parts behind it would be lost.
@@ -35,6 +40,7 @@ function partOf(text: string): FormPart {
   const [padding] = /^[ \t]*\r\n/.exec(text) ?? []
   const length = text.indexOf('\r\n\r\n')
   if (padding === undefined || length < padding.length) throw notForm()
+  if (length > MOST_HEAD_BYTES) throw new Refusal(413, 'Cannot read a part with a header of more than 16 KiB')
   const head = text.slice(0, length + 2)
   const parameters = parametersOf(head)
   const name = parameters.get('name')

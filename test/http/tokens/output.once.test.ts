@@ -214,6 +214,18 @@ describe('callbackOutput', () => {
       await expect(readParts(body)).rejects.toMatchObject({ status: 400 })
     })
 
+    it('takes a name of some length, and refuses the header that is longer than one of a request', async () => {
+      const named = (count: number): string =>
+        `${part(`Content-Disposition: form-data; name="${'%22'.repeat(count)}"`)}--x--`
+      expect(await readParts(named(5_000))).toEqual({ ['"'.repeat(5_000)]: '1' })
+      await expect(readParts(named(6_000))).rejects.toMatchObject({ status: 413 })
+    })
+
+    it('takes no boundary that the type does not name', async () => {
+      const body = whole.replace('--x', '--undefined') + '--undefined--'
+      await expect(readParts(body, 'multipart/form-data')).rejects.toMatchObject({ status: 400 })
+    })
+
     it('counts lines that may be parts in a preamble, too', async () => {
       const lines = (count: number): string => '--y\r\n'.repeat(count)
       expect(await readParts(`${lines(999)}${whole}--x--`)).toEqual({ a: '1' })
