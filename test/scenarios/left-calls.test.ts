@@ -119,10 +119,31 @@ describe.each(Object.entries(CALLS))('%s that a task has left behind', (_name, c
 })
 
 type Reader = () => Promise<unknown>
+type Source = AsyncIterable<string>
 type Opened = Promise<AsyncIterable<unknown>> | AsyncIterable<unknown>
 
 async function stepsOf(opened: Opened): Promise<Reader> {
   const steps = (await opened)[Symbol.asyncIterator]()
+  return () => steps.next()
+}
+
+type Webbed = ReadableStream<unknown>
+
+/** In which ways the code of a task reads the stream that a function of `waitpoint/sdk` answers. */
+const BY_WEB: Readonly<Record<string, (stream: Webbed) => Reader>> = {
+  'a reader': (stream) => readsOf(stream),
+  'an iterator': (stream) => nextOf(stream),
+  'values()': (stream) => nextOf({ [Symbol.asyncIterator]: () => stream.values() }),
+  'a branch of tee()': (stream) => readsOf(stream.tee()[1]),
+}
+
+function readsOf(stream: Webbed): Reader {
+  const reader = stream.getReader()
+  return () => reader.read()
+}
+
+function nextOf(stream: AsyncIterable<unknown>): Reader {
+  const steps = stream[Symbol.asyncIterator]()
   return () => steps.next()
 }
 
@@ -138,8 +159,21 @@ const OF_SOURCES: Readonly<Record<string, (source: AsyncIterable<string>) => Pro
     const piped = sdk.streams.pipe('k', source)
     return () => piped.waitUntilComplete()
   },
+  'sdk.metadata.stream': async (source) => stepsOf(sdk.metadata.stream('k', source)),
+  ...Object.fromEntries(
+    Object.entries(BY_WEB).map(([way, read]) => [
+      `sdk.streams.pipe().stream, by ${way}`,
+      async (source: Source) => read(sdk.streams.pipe('k', source).stream as Webbed),
+    ]),
+  ),
 }
 const OF_RUNS: Readonly<Record<string, (id: string) => Promise<Reader>>> = {
+  ...Object.fromEntries(
+    Object.entries(BY_WEB).map(([way, read]) => [
+      `sdk.streams.read, by ${way}`,
+      async (id: string) => read((await sdk.streams.read(id, 'k')) as Webbed),
+    ]),
+  ),
   'streams.read': async (id) => stepsOf(streams.read(id, 'k')),
   'runs.subscribeToRun': async (id) => stepsOf(runs.subscribeToRun(id)),
   withStreams: async (id) => stepsOf(runs.subscribeToRun(id).withStreams()),

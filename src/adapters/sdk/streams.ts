@@ -10,6 +10,7 @@ import {
 import { leavable } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { hostedInput, type RealtimeDefinedInputStream } from './input-streams.ts'
+import { leavableStream } from './left-stream.ts'
 import { jsonChunk, jsonSource } from './json-source.ts'
 import { hostedLogger } from './logger.ts'
 import { requireTypes } from './option-types.ts'
@@ -210,7 +211,7 @@ export function asStream<Chunk>(chunks: AsyncIterable<Chunk>): AsyncIterableStre
     },
     { highWaterMark: 0 },
   )
-  return stream as AsyncIterableStream<Chunk>
+  return leavableStream(stream) as AsyncIterableStream<Chunk>
 }
 
 /** Whether the first of two arguments was left out. */
