@@ -37,7 +37,8 @@ async function* chunksOf<Chunk>(
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
   } finally {
-    if (!preventCancel) await reader.cancel()
+    const canceled = preventCancel ? undefined : reader.cancel()
     reader.releaseLock()
+    await canceled
   }
 }

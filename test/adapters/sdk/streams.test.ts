@@ -200,6 +200,65 @@ describe('streams.writer', () => {
   })
 })
 
+describe('the stream of streams.read, in a run', () => {
+  /** What a run makes of a stream of three chunks. */
+  async function read(look: (stream: ReadableStream<string>) => Promise<unknown>): Promise<unknown> {
+    const source = async function* (): AsyncGenerator<string> {
+      yield* ['one', 'two', 'three']
+    }
+    const reading = task({
+      id: 'reading',
+      run: async (_payload: undefined, { ctx }) => {
+        await streams.pipe('k', source()).waitUntilComplete()
+        return look((await streams.read(ctx.run.id, 'k')) as ReadableStream<string>)
+      },
+    })
+    return (await told(reading)).output
+  }
+
+  it('is a web stream like any other', async () => {
+    expect(
+      await read(async (stream) => {
+        const [one, two] = stream.tee()
+        const texts = [await new Response(one.pipeThrough(new TextEncoderStream())).text()]
+        for await (const chunk of two) texts.push(chunk)
+        return [stream instanceof ReadableStream, stream.locked, ...texts]
+      }),
+    ).toEqual([true, true, 'onetwothree', 'one', 'two', 'three'])
+  })
+
+  it('is canceled by an iterator that is left early, but for one that is told not to', async () => {
+    expect(
+      await read(async (stream) => {
+        const seen: unknown[] = []
+        for await (const chunk of stream.values({ preventCancel: true })) {
+          seen.push(chunk, stream.locked)
+          break
+        }
+        seen.push(stream.locked)
+        for await (const chunk of stream) {
+          seen.push(chunk)
+          break
+        }
+        return [...seen, stream.locked, (await stream.getReader().read()).done]
+      }),
+    ).toEqual(['one', true, false, 'two', false, true])
+  })
+
+  it('lets go of a stream that has failed, and tells why', async () => {
+    expect(
+      await read(async () => {
+        const stream = (await streams.read('run_unknown', 'k')) as ReadableStream<string>
+        const error: unknown = await stream
+          .values()
+          .next()
+          .catch((reason: unknown) => reason)
+        return [(error as { code: string }).code, stream.locked]
+      }),
+    ).toEqual(['ERR_RUN_NOT_FOUND', false])
+  })
+})
+
 describe('streams.append', () => {
   it('has the default key for a text alone, and for a text and options', async () => {
     const appending = task({
