@@ -136,7 +136,7 @@ export class AutoMode {
       this.#budgets.instant = this.#time.newBudget()
     this.#instant = timers.now
     this.#requests = ledger.requests
-    if (isRunaway || this.#isDemanded) this.#budgets.instant.spend(fired.label)
+    if (!fired.background && (isRunaway || this.#isDemanded)) this.#budgets.instant.spend(fired.label)
     return true
   }
 

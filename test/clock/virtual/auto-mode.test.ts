@@ -346,6 +346,15 @@ describe('mode auto', () => {
     expect(await outcome).toBe(9)
   })
 
+  it('counts no upkeep at one instant', async () => {
+    const clock = bareTestClock({ maxSteps: 10 })
+    const { arrive, outcome } = demand(clock)
+    for (let due = 0; due < 50; due++)
+      clock.setTimer(clock.now(), () => undefined, { label: 'upkeep', background: true })
+    clock.setTimer(START + 9, arrive)
+    expect(await outcome).toBe(9)
+  })
+
   it('counts anew for every new wait and sleep', async () => {
     const clock = bareTestClock({ maxSteps: 20 })
     const again = (): unknown => clock.setTimer(clock.now() + 5, again, { label: 'again' })
