@@ -31,6 +31,12 @@ const refuseWorkers = () => (): never => {
   )
 }
 
+/** What the hosted service has for workers alone. */
+function ofWorkers(at: `POST /${string}`, id: string, parameters: readonly Parameter[]): Route<RouteContext> {
+  const said = { tag: 'Access', summary: 'Not here: there are no workers', description: WORKERS } as const
+  return route(at, { id, ...said, allowed: 'any', parameters, answers: {}, refused: [404] }, refuseWorkers)
+}
+
 const routes: readonly Route<RouteContext>[] = [
   route(
     'POST /api/v1/auth/jwt/claims',
@@ -63,48 +69,12 @@ const routes: readonly Route<RouteContext>[] = [
         return c.json({ token: credentials.sign(asked) })
       },
   ),
-  route(
-    'POST /engine/v1/runs/:run/waitpoints/tokens/:id/wait',
-    {
-      id: 'waitForTokenAsWorker',
-      tag: 'Access',
-      summary: 'Not here: there are no workers',
-      description: WORKERS,
-      allowed: 'any',
-      parameters: [RUN, { name: 'id', in: 'path', description: 'The id of a token.' }],
-      answers: {},
-      refused: [404],
-    },
-    refuseWorkers,
-  ),
-  route(
-    'POST /api/v1/runs/:run/input-streams/wait',
-    {
-      id: 'waitForInputAsWorker',
-      tag: 'Access',
-      summary: 'Not here: there are no workers',
-      description: WORKERS,
-      allowed: 'any',
-      parameters: [RUN],
-      answers: {},
-      refused: [404],
-    },
-    refuseWorkers,
-  ),
-  route(
-    'POST /engine/v1/runs/:run/wait/duration',
-    {
-      id: 'waitForDurationAsWorker',
-      tag: 'Access',
-      summary: 'Not here: there are no workers',
-      description: WORKERS,
-      allowed: 'any',
-      parameters: [RUN],
-      answers: {},
-      refused: [404],
-    },
-    refuseWorkers,
-  ),
+  ofWorkers('POST /engine/v1/runs/:run/waitpoints/tokens/:id/wait', 'waitForTokenAsWorker', [
+    RUN,
+    { name: 'id', in: 'path', description: 'The id of a token.' },
+  ]),
+  ofWorkers('POST /api/v1/runs/:run/input-streams/wait', 'waitForInputAsWorker', [RUN]),
+  ofWorkers('POST /engine/v1/runs/:run/wait/duration', 'waitForDurationAsWorker', [RUN]),
 ]
 
 const schemas: OperationGroup['schemas'] = {
