@@ -181,3 +181,51 @@ it('a run without a living owner that is locked keeps no others of its turn from
   await holder.commit()
   expect(await orphan).toMatchObject({ status: 'WAITING' })
 })
+
+/** Ends when no transaction holds it. */
+const LOCK = 'pg_advisory_xact_lock(4711)'
+
+/** In a function of the schema all calls wait from here on, until the transaction that is answered is over. `body` calls `now_…`, which does not. */
+async function withSlow(
+  schema: string,
+  { name, head, body }: Readonly<Record<'name' | 'head' | 'body', string>>,
+): Promise<OpenTransaction> {
+  await pool.query(`ALTER FUNCTION ${schema}.${name} RENAME TO now_${name}`)
+  await pool.query(`CREATE FUNCTION ${schema}.${name}${head} LANGUAGE plpgsql AS $$ ${body} $$`)
+  return begun(`SELECT ${LOCK}`)
+}
+
+it('a list of tokens is that of one instant, whatever is written while it is made', async () => {
+  const { schema, storage } = await executing('r')
+  await create(storage, 'a')
+  const slow = await withSlow(schema, {
+    name: 'token_page',
+    head: '(q record, is_settled boolean) RETURNS text[] STABLE',
+    body: `DECLARE ids text[] := ${schema}.now_token_page(q, is_settled); BEGIN PERFORM ${LOCK}; RETURN ids; END`,
+  })
+  const listed = Promise.resolve(storage.tokens.list({ kind: 'MANUAL' }, { limit: 9 }, now))
+  await slow.untilWaitedFor()
+  await create(storage, 'b')
+  await settle(storage, 'a')
+  await slow.commit()
+  expect((await listed).records.map(({ id, status }) => [id, status])).toEqual([['a', 'WAITING']])
+})
+
+it('a token and what waits for it are those of one instant', async () => {
+  const { schema, storage } = await executing('r')
+  await create(storage, 'a')
+  await storage.tokens.await({ tokenId: 'a', ...fenceOf('r'), by, now })
+  const slow = await withSlow(schema, {
+    name: 'settle_due',
+    head: `(INOUT t ${schema}.tokens, at float8, by_call text, is_again boolean, OUT now_settled boolean, OUT ready json)`,
+    body: `DECLARE due record; BEGIN PERFORM ${LOCK};
+      SELECT * INTO due FROM ${schema}.now_settle_due(t, at, by_call, is_again);
+      t := due.t; now_settled := due.now_settled; ready := due.ready; END`,
+  })
+  const read = Promise.resolve(storage.tokens.get('a', now, { waiters: 9 }))
+  await slow.untilWaitedFor()
+  // By another process: this one asks for a token once at a time.
+  await settle(postgresStorage({ pool, schema, listen: false }), madeId('waitpoint', 'a', now))
+  await slow.commit()
+  expect(await read).toMatchObject({ record: { status: 'WAITING' }, waiters: ['r'] })
+})

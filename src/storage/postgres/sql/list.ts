@@ -146,7 +146,6 @@ DECLARE
   t $s.tokens;
   due record;
   due_ids text[];
-  ids text[];
   settled json[] := '{}';
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(kind text, statuses text[], tags text[], key_scope text,
@@ -158,9 +157,9 @@ BEGIN
     SELECT * INTO due FROM $s.settle_due(t, q.now, NULL, false);
     IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
   END LOOP;
-  ids := $s.token_page(q, true);
+  -- One statement: which tokens there are, and how they stand, as of one instant.
   RETURN (SELECT json_build_array(json_build_object('settled', array_to_json(settled),
       'records', coalesce(json_agg($s.token_json(page.o)), '[]'))) FROM (
-    SELECT o FROM $s.tokens o WHERE o.id = ANY (ids) ${inOrder('o.id')}) AS page);
+    SELECT o FROM $s.tokens o WHERE o.id = ANY ((SELECT $s.token_page(q, true))::text[]) ${inOrder('o.id')}) AS page);
 END $$;
 `

@@ -110,7 +110,7 @@ CREATE FUNCTION $s.get_tokens(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
   q record;
-  t $s.tokens;
+  answer record;
   r $s.runs;
   due record;
   answers json[] := '{}';
@@ -125,14 +125,16 @@ BEGIN
       answers := answers || CASE WHEN FOUND THEN json_build_object('run', $s.run_json(r)) ELSE 'null' END;
       CONTINUE;
     END IF;
-    SELECT * INTO t FROM $s.tokens WHERE id = q.id;
+    -- One statement: how it stands, and what waits for it, as of one instant.
+    SELECT o AS t, CASE WHEN q.waiters IS NOT NULL THEN $s.waiters_for(o.id, q.waiters) END AS waiters
+      INTO answer FROM $s.tokens o WHERE o.id = q.id;
     IF NOT FOUND THEN
       answers := answers || 'null'::json;
       CONTINUE;
     END IF;
-    SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
-    answers := answers || json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled,
-      'ready', due.ready, 'waiters', CASE WHEN q.waiters IS NOT NULL THEN $s.waiters_for(q.id, q.waiters) END);
+    SELECT * INTO due FROM $s.settle_due(answer.t, q.now, q.call, q.again);
+    answers := answers || json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled, 'ready', due.ready,
+      'waiters', CASE WHEN q.waiters IS NULL OR (due.t).status = 'WAITING' THEN answer.waiters ELSE '[]' END);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
