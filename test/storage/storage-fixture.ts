@@ -32,7 +32,7 @@ export type Synchronous<Store> = {
 }
 
 /** The memory storage never answers with a promise; the first test says so. */
-export type SynchronousMemory = Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'leases' | 'due'>>
+export type SynchronousMemory = Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'due'>>
 
 export function openMemory(): SynchronousMemory {
   return memoryStorage() as unknown as SynchronousMemory
