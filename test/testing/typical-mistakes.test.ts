@@ -540,10 +540,17 @@ describe('a loop of calls that take no time', () => {
   })
 
   it('is none when many runs make few calls each, or one run triggers many', async () => {
-    const few = task({ id: 'few', run: async () => wait.for({ seconds: 0 }) })
+    // A storage that takes its time has a timer or two more for each wait, and each counts.
+    const few = task({
+      id: 'few',
+      run: async (waits: boolean) => {
+        if (waits) await wait.for({ seconds: 0 })
+        else await wait.createToken({ timeout: '1h' })
+      },
+    })
     const message = await says(
       async () => {
-        for (let count = 0; count < 1_200; count++) await few.trigger(undefined)
+        for (let count = 0; count < 1_200; count++) await few.trigger(count % 4 === 0)
       },
       { tasks: [few], clock },
     )
