@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -58,6 +59,23 @@ async function interrupt(child: ChildProcess): Promise<unknown> {
   return code
 }
 
+/** What is said in the chat until this is, by a server that may not be there yet. */
+async function saidUntil(place: Place, last: string): Promise<string> {
+  for (;;) {
+    const response = await fetch(`${place.address}/said`).catch(() => undefined)
+    let events = ''
+    for await (const bytes of response?.body ?? []) {
+      events += Buffer.from(bytes).toString()
+      const said = [...events.matchAll(/^data: (\{.*\})$/gm)].map(([, piece = '']) => textOf(piece))
+      if (said.includes(last)) return said.join('')
+    }
+  }
+}
+
+function textOf(piece: string): string {
+  return (JSON.parse(piece) as { readonly text: string }).text
+}
+
 describe('npm run example', () => {
   it.concurrent.each(names)('%s says where its page is, shows it, and ends at Ctrl-C', async (name) => {
     using place = new Place(await freePort())
@@ -81,6 +99,20 @@ describe('npm run example', () => {
     const hasSqlite = process.getBuiltinModule('node:sqlite') !== undefined
     expect((await place.page()).includes('waits for Grace')).toBe(hasSqlite)
     expect(await interrupt(second)).toBe(0)
+  })
+
+  it('chat goes on where it was when its process was killed, where Node has SQLite', async () => {
+    using place = new Place(await freePort())
+    const child = await place.start('chat')
+    const body = new URLSearchParams({ text: 'hello', key: randomUUID() })
+    await fetch(`${place.address}/messages`, { method: 'POST', body })
+    await saidUntil(place, 'takes ')
+    await fetch(`${place.address}/kill`, { method: 'POST' })
+    if (process.getBuiltinModule('node:sqlite') !== undefined) {
+      const said = await saidUntil(place, 'was. ')
+      expect(said).toMatch(/^helloYou said “hello”. An answer takes [^“]* where it was. $/)
+    }
+    expect(await interrupt(child)).toBe(0)
   })
 
   it('says in a line or two which port is taken, and how to take another one', async () => {

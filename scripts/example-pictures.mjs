@@ -31,6 +31,15 @@ const STORIES = {
     await page.click('button')
     await page.waitForSelector('text=/(completed.*){3}executing/')
   },
+  chat: async (page) => {
+    for (const text of ['What is a waitpoint?', 'And who answers it?']) {
+      await page.fill('[name=text]', text)
+      await page.click('button:text-is("Send")')
+    }
+    await page.waitForSelector('text=“What is a waitpoint?”')
+    await page.click('text=Stop the answer')
+    await page.waitForSelector('text=/“And who answers it.*where it was/', { timeout: 60_000 })
+  },
   'early-webhook': async (page) => {
     for (const [number, buttons] of [
       ['7', ['The payment service calls', 'The customer orders']],
