@@ -168,7 +168,7 @@ export abstract class Door {
   writeTold(attempt: Attempt, told: string): Awaitable<unknown> {
     const { host } = this
     const now = host.now()
-    const { id, createdAt } = host.made('told', now)
+    const { id, createdAt } = host.made('once', now)
     const record: TokenRecord = {
       id,
       kind: 'ONCE',

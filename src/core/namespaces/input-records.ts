@@ -73,7 +73,7 @@ export function insertOf(
     readonly tags?: readonly string[]
   },
 ): Omit<TokenInsert, 'fence'> {
-  const { id, createdAt } = host.made('read')
+  const { id, createdAt } = host.made('input')
   const record: TokenRecord = {
     id,
     kind: 'INPUT',
