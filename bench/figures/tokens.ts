@@ -1,12 +1,14 @@
 import type { DeferredPromise } from 'p-defer'
 import pDefer from 'p-defer'
-import { createEngine, task, wait } from 'waitpoint'
+import { createEngine, type Engine, streams, task, wait } from 'waitpoint'
 import type { Verdict } from '../bare/approvals.ts'
+import { Mailbox } from '../bare/mailbox.ts'
 import { RecordedApprovals } from '../bare/recorded-approvals.ts'
 import type { Contest, Contestant } from '../contest.ts'
 import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure } from '../lab.ts'
 import { inCrowds, oneAfterAnother } from '../approval-loops.ts'
+import { turn } from '../turn.ts'
 
 type Sides = Contest<'ours' | 'bare'>
 
@@ -60,10 +62,18 @@ const asked: Sides = {
   },
 }
 
+const messages: Sides = {
+  name: 'message into a parked run, as the answer to its token',
+  count: 500,
+  rounds: 20,
+  warmUps: 5,
+  sides: { ours: messagesIntoRun, bare: answersIntoRun },
+}
+
 /** A wait without the run around it, a very large number of runs at once, and the cost of following every update. */
 export const tokens: Figure = {
   name: 'tokens',
-  contests: [token, many, updates, asked],
+  contests: [token, many, updates, asked, messages],
   async measure(lab) {
     const line = async (contest: Sides): Promise<Awaited<ReturnType<Figure['measure']>>[number]> => ({
       what: contest.name,
@@ -76,6 +86,7 @@ export const tokens: Figure = {
       await line(many),
       await line(updates),
       { ...(await line(asked)), goal: { kind: 'ratio', most: 1.1 } },
+      { ...(await line(messages)), goal: { kind: 'ratio', most: 1.3 } },
     ]
   },
 }
@@ -144,4 +155,61 @@ function subscribedRuns(count: number): Contestant {
     },
     close: () => approvals.close(),
   }
+}
+
+/** One run that parks for each message. */
+function messagesIntoRun(count: number): Contestant {
+  const inbox = streams.input<Verdict>({ id: 'verdicts' })
+  const reads = task({
+    id: 'reads',
+    run: async (_: null) => {
+      for (let left = count; left > 0; left--) await inbox.wait().unwrap()
+    },
+  })
+  const engine = createEngine({ tasks: [reads] })
+  const outside = engine.streams.input<Verdict>({ id: inbox.id })
+  return {
+    pass: async () => {
+      const run = await engine.trigger(reads, null)
+      for (let left = count; left > 0; left--) {
+        await parked(engine)
+        await outside.send(run, { approved: true })
+      }
+      await run.result()
+    },
+    close: () => engine.close(),
+  }
+}
+
+/** One run that parks for each of its tokens. */
+function answersIntoRun(count: number): Contestant {
+  const mailbox = new Mailbox()
+  const asks = task({
+    id: 'asks',
+    run: async (_: null) => {
+      for (let left = count; left > 0; left--) {
+        const token = await wait.createToken()
+        mailbox.say(token.id)
+        await wait.forToken<Verdict>(token).unwrap()
+      }
+    },
+  })
+  const engine = createEngine({ tasks: [asks] })
+  return {
+    pass: async () => {
+      const run = await engine.trigger(asks, null)
+      for (let left = count; left > 0; left--) {
+        const id = await mailbox.next()
+        await parked(engine)
+        await engine.wait.completeToken(id, { approved: true })
+      }
+      await run.result()
+    },
+    close: () => engine.close(),
+  }
+}
+
+async function parked(engine: Engine): Promise<void> {
+  do await turn()
+  while (engine.stats().executing > 0)
 }
