@@ -1,3 +1,4 @@
+import type { Turns } from '../../core/inside.ts'
 import { show } from '../../primitives/require.ts'
 import { boundJson } from './bounded-parts.ts'
 import { GatheredBytes } from './gathered-bytes.ts'
@@ -81,6 +82,17 @@ async function readAtOnce(request: Request): Promise<Uint8Array> {
  */
 export function parseJson(text: string): unknown {
   boundJson(text)
+  return parse(text)
+}
+
+/** As {@link parseJson}, for a text that may be large: its parts are counted in one turn, and made into values in the next. */
+export async function parseLargeJson(text: string, turns: Turns): Promise<unknown> {
+  boundJson(text)
+  await turns.next(text.length)
+  return parse(text)
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {

@@ -1,14 +1,14 @@
 import type { Turns } from '../../core/inside.ts'
 import { Refusal } from '../refusal.ts'
-import { checkAnnouncedLength, parseJson, readBody } from './body.ts'
+import { checkAnnouncedLength, parseJson, parseLargeJson, readBody } from './body.ts'
 import { decodeText } from './text.ts'
 
 /** The members of a JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * Reads the JSON object in the body of a request. With `turns`, for large bodies: other requests have theirs before it is
- * parsed, and before anything is done with it.
+ * Reads the JSON object in the body of a request. With `turns`, for large bodies: other requests have theirs before its
+ * parts are counted, before it is parsed, and before anything is done with it.
  *
  * @throws Refusal 413 for one that is too large; 400 for none, and for what is no JSON object.
  */
@@ -21,7 +21,8 @@ export async function readJsonObject(
   const body = await readBody(request, limitBytes)
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')
   await turns?.next(body.length)
-  const value = parseJson(decodeText(body, request.headers.get('content-type')))
+  const text = decodeText(body, request.headers.get('content-type'))
+  const value = turns === undefined ? parseJson(text) : await parseLargeJson(text, turns)
   await turns?.next(body.length)
   if (!value) throw new Refusal(400, 'Invalid JSON')
   return requireJsonObject(value, 'the body')

@@ -1,5 +1,6 @@
+import type { Turns } from '../../core/inside.ts'
 import { boundJson } from '../requests/bounded-parts.ts'
-import { parseJson } from '../requests/body.ts'
+import { parseLargeJson } from '../requests/body.ts'
 import { type FormField, multipartFields, urlEncodedFields } from '../requests/form.ts'
 import { decodeText } from '../requests/text.ts'
 import { Refusal } from '../refusal.ts'
@@ -12,23 +13,27 @@ const EQUALS = '='.charCodeAt(0)
  * The output in the body of a callback. JSON is taken as it is; form fields become an object, a repeated field an
  * array; other text becomes a string; an empty body becomes `{}`. See docs/waitpoints.md.
  */
-export async function callbackOutput(body: Uint8Array, contentType: string | undefined): Promise<unknown> {
+export async function callbackOutput(
+  body: Uint8Array,
+  contentType: string | undefined,
+  turns: Turns,
+): Promise<unknown> {
   if (body.length === 0) return {}
   const [mediaType = ''] = (contentType ?? '').toLowerCase().split(/[;,\s]/)
   if (mediaType === MULTIPART) return objectOf(multipartFields(body, contentType ?? ''))
-  if (mediaType === URL_ENCODED) return formOutput(body, contentType)
+  if (mediaType === URL_ENCODED) return formOutput(body, contentType, turns)
   const text = decodeText(body, contentType)
-  if (isJsonType(mediaType)) return parseJson(text)
-  return mediaType === '' ? jsonOr(text, () => text) : text
+  if (isJsonType(mediaType)) return parseLargeJson(text, turns)
+  return mediaType === '' ? jsonOr(text, turns, () => text) : text
 }
 
 /** `curl -d` declares all that it sends a form. Encoded fields have a `=`, and cannot begin with a bracket or a quote. */
-function formOutput(body: Uint8Array, contentType: string | undefined): unknown {
+function formOutput(body: Uint8Array, contentType: string | undefined, turns: Turns): unknown {
   const fields = (): unknown => objectOf(urlEncodedFields(body, contentType))
   const isForm = body.includes(EQUALS)
   if (isForm && !/^\s*["{[]/.test(String.fromCharCode(...body.subarray(0, 99)))) return fields()
   const text = decodeText(body, contentType)
-  return jsonOr(text, isForm ? fields : () => text)
+  return jsonOr(text, turns, isForm ? fields : () => text)
 }
 
 function isJsonType(mediaType: string): boolean {
@@ -36,8 +41,9 @@ function isJsonType(mediaType: string): boolean {
 }
 
 /** The JSON value of a text that was not declared as JSON, or else a fallback. */
-function jsonOr(text: string, otherwise: () => unknown): unknown {
+async function jsonOr(text: string, turns: Turns, otherwise: () => unknown): Promise<unknown> {
   boundJson(text)
+  await turns.next(text.length)
   try {
     return JSON.parse(text)
   } catch {
@@ -71,9 +77,13 @@ export interface Completion {
  * The body of the complete endpoint: `{ "output": … }`, or `{ "data": … }` from the published client, and `by`.
  * `{}` completes the token without an output. See docs/http-api.md.
  */
-export function readCompletion(body: Uint8Array, contentType?: string): Completion {
+export async function readCompletion(
+  body: Uint8Array,
+  contentType: string | undefined,
+  turns: Turns,
+): Promise<Completion> {
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')
-  const value = parseJson(decodeText(body, contentType))
+  const value = await parseLargeJson(decodeText(body, contentType), turns)
   if (!value) throw new Refusal(400, 'Invalid JSON')
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw new Refusal(400, 'Validation error: the body must be an object with "output" (or "data")')

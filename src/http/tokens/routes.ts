@@ -209,7 +209,7 @@ const routes: readonly Route<RouteContext>[] = [
           const complete = async (): Promise<CompletedToken> => {
             const body = await readBody(c.req.raw, completeBytes)
             await turns.next(body.length)
-            const { output, by } = readCompletion(body, c.req.header('content-type'))
+            const { output, by } = await readCompletion(body, c.req.header('content-type'), turns)
             const options = { by: answererOf(caller, by) }
             await turns.next(body.length)
             // A caller that won the completion and lost the answer gets the same answer again.
@@ -267,7 +267,7 @@ const routes: readonly Route<RouteContext>[] = [
         if (settled !== undefined) return c.json(settled)
         const body = await readBody(c.req.raw, completeBytes)
         await turns.next(body.length)
-        const output = await callbackOutput(body, c.req.header('content-type'))
+        const output = await callbackOutput(body, c.req.header('content-type'), turns)
         await turns.next(body.length)
         return c.json(await engine.wait.completeToken(id, output, { by: BY_URL }))
       },

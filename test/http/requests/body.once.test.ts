@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Turns } from '../../../src/core/inside.ts'
 import { checkAnnouncedLength, parseJson, readBody } from '../../../src/http/requests/body.ts'
+import { readJsonObject } from '../../../src/http/requests/json-body.ts'
+import { callbackOutput, readCompletion } from '../../../src/http/tokens/output.ts'
 import { countText } from '../../support/text-count.ts'
 import { chunked, request } from '../requests.ts'
 
@@ -102,5 +105,30 @@ describe('parseJson', () => {
     using counted = countText()
     expect(() => parseJson(lists(100_000))).toThrow(expect.objectContaining({ status: 413 }))
     expect(counted.characters).toBe(0)
+  })
+})
+
+describe('a large JSON body', () => {
+  const FORM = 'application/x-www-form-urlencoded'
+  const numbers = (count: number): Uint8Array<ArrayBuffer> =>
+    new TextEncoder().encode(`{"output":[${'1,'.repeat(count)}1]}`)
+
+  it.each<[name: string, read: (body: Uint8Array<ArrayBuffer>, turns: Turns) => Promise<unknown>]>([
+    ['of a change', (body, turns) => readJsonObject(request(URL, { body }), body.length, turns)],
+    ['of a completion', (body, turns) => readCompletion(body, undefined, turns)],
+    ['of a callback', (body, turns) => callbackOutput(body, 'application/json', turns)],
+    ['of a callback without a type', (body, turns) => callbackOutput(body, undefined, turns)],
+    ['of a callback that curl calls a form', (body, turns) => callbackOutput(body, FORM, turns)],
+  ])('%s is parsed in a later turn than its parts are counted', async (_name, read) => {
+    using counted = countText()
+    let turns = 0
+    const next = (): undefined => {
+      if (counted.characters === 0) turns += 1
+    }
+    await expect(read(numbers(1_100_000), { next })).rejects.toMatchObject({ status: 413 })
+    const before = turns
+    turns = 0
+    await read(numbers(50_000), { next })
+    expect(turns).toBe(before + 1)
   })
 })

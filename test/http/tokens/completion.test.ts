@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readCompletion } from '../../../src/http/tokens/output.ts'
+import { type Completion, readCompletion } from '../../../src/http/tokens/output.ts'
 import { jsonValue } from '../../support/json-value.ts'
 
+const read = (body: Uint8Array): Promise<Completion> =>
+  readCompletion(body, undefined, { next: () => undefined })
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 describe('readCompletion', () => {
-  it('gives back any JSON value, under either name', () => {
-    fc.assert(
-      fc.property(jsonValue(), fc.constantFrom('output', 'data'), (value, name) => {
+  it('gives back any JSON value, under either name', async () => {
+    await fc.assert(
+      fc.asyncProperty(jsonValue(), fc.constantFrom('output', 'data'), async (value, name) => {
         const body = JSON.stringify({ [name]: value })
-        expect(readCompletion(bytes(body)).output).toEqual(JSON.parse(JSON.stringify(value)))
+        expect((await read(bytes(body))).output).toEqual(JSON.parse(JSON.stringify(value)))
       }),
     )
   })
@@ -21,8 +23,8 @@ describe('readCompletion', () => {
     ['{"output":null}', null],
     ['{"output":false,"note":1}', false],
     ['{"output":1,"output":2}', 2],
-  ])('reads %s', (body, output) => {
-    expect(readCompletion(bytes(body)).output).toEqual(output)
+  ])('reads %s', async (body, output) => {
+    expect((await read(bytes(body))).output).toEqual(output)
   })
 
   it.each([
@@ -41,11 +43,11 @@ describe('readCompletion', () => {
     ['{"output":1,"data":1}', '"output" or "data", not both'],
     ['{"outpt":1}', 'neither "output" nor "data"'],
     ['{"__proto__":{"output":1}}', 'neither "output" nor "data"'],
-  ])('refuses %s', (body, message) => {
-    expect(() => readCompletion(bytes(body))).toThrow(message)
+  ])('refuses %s', async (body, message) => {
+    await expect(read(bytes(body))).rejects.toThrow(message)
   })
 
-  it('refuses what is not UTF-8', () => {
-    expect(() => readCompletion(Uint8Array.of(0x22, 0xff, 0x22))).toThrow('not UTF-8')
+  it('refuses what is not UTF-8', async () => {
+    await expect(read(Uint8Array.of(0x22, 0xff, 0x22))).rejects.toThrow('not UTF-8')
   })
 })

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { callbackOutput } from '../../../src/http/tokens/output.ts'
+import { callbackOutput as outputOf } from '../../../src/http/tokens/output.ts'
 import { jsonValue } from '../../support/json-value.ts'
 
+const callbackOutput = (body: Uint8Array, contentType?: string): Promise<unknown> =>
+  outputOf(body, contentType, { next: () => undefined })
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const read = (text: string, contentType?: string): Promise<unknown> =>
   callbackOutput(bytes(text), contentType)
