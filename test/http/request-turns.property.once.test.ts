@@ -82,6 +82,7 @@ const OTHERS: Readonly<Record<string, (size: number) => Sent>> = {
   fields: (size) => form(list(size, (at) => `${at}=b`, '&')),
   'equal fields': (size) => form(list(size, () => 'a=b', '&')),
   'fields without a name': (size) => form(list(size, () => '', '&') + '=&'.repeat(size / 2)),
+  'escapes of a field': (size) => escapes(size),
   parts: (size) => ({
     type: 'multipart/form-data; boundary=x',
     body: `${list(size, (at) => `--x\r\ncontent-disposition: form-data; name="${at}"\r\n\r\nv`, '\r\n')}\r\n--x--\r\n`,
@@ -100,6 +101,10 @@ function removal(value: string): Sent {
     type: JSON_TYPE,
     body: `{"metadata":{"m":${value}},"operations":[{"type":"remove","key":"m","value":{"a":1,"b":1}}]}`,
   }
+}
+
+function escapes(size: number): Sent {
+  return form(`a=${'%2c'.repeat(size / 3 - 1)}`)
 }
 
 function form(body: string): Sent {
@@ -133,6 +138,13 @@ const REMOVALS = bodied
     { row, shape: ofRemoval, size: 900_000 },
   ])
 
+const ofEscapes: [string, (size: number) => Sent] = ['escapes of a field', escapes]
+const ESCAPES = bodied
+  .filter(({ route }) => route.includes('/callback/'))
+  .map((row): [{ row: typeof row; shape: typeof ofEscapes; size: number }] => [
+    { row, shape: ofEscapes, size: BYTES },
+  ])
+
 describe('a request of any route, made of many of anything', () => {
   let world: World
   beforeAll(async () => {
@@ -159,7 +171,7 @@ describe('a request of any route, made of many of anything', () => {
       expect(work.most(), `${row.route}: ${name} ${size}, ${status}`).toBeLessThan(MOST_STEPS)
       if (status < 300) through += 1
     })
-    await fc.assert(law, { numRuns: 90, examples: REMOVALS })
+    await fc.assert(law, { numRuns: 90, examples: [...REMOVALS, ...ESCAPES] })
     expect(through).toBeGreaterThan(5)
   })
 })

@@ -4,12 +4,12 @@ import { inNextTurn } from '../../src/clock/macrotask-turn.ts'
  * Steps of some 40 ns that the runtime takes for one value in JSON that is made or parsed. They are measured, and no machine
  * changes what they are to each other: a key that is new costs the most.
  */
-const STEPS = { value: 1, shortString: 5, container: 10, newKey: 50, entry: 15 }
+const STEPS = { value: 1, shortString: 5, container: 10, newKey: 50, entry: 15, replaced: 5 }
 /** For a call, and for what a line or an item costs around it. */
 const STEPS_A_CALL = 50
 const CHARACTERS_A_STEP = 20
 
-/** Counts the work on JSON, and on the entries of objects, between two turns of the event loop, until it is disposed of. */
+/** Counts the work on JSON, on the entries of objects and on what is replaced by a call in a text, between two turns of the event loop, until it is disposed of. */
 export interface TurnWork extends Disposable {
   /** The most since this was last asked for. */
   most(): number
@@ -18,6 +18,7 @@ export interface TurnWork extends Disposable {
 export function countTurnWork(): TurnWork {
   const { parse, stringify } = JSON
   const { entries, fromEntries } = Object
+  const { replace } = Object.getOwnPropertyDescriptors(String.prototype)
   let [steps, most, isCounting] = [0, 0, true]
   const count = (value: unknown, text: unknown): void => {
     const length = typeof text === 'string' ? text.length : 0
@@ -53,6 +54,15 @@ export function countTurnWork(): TurnWork {
     add(STEPS.entry * list.length)
     return fromEntries(list)
   }
+  // Either of its signatures.
+  const replaceIn = replace.value as (this: string, pattern: never, by: unknown) => string
+  String.prototype.replace = function (pattern: unknown, by: unknown) {
+    const counted = (...matched: readonly unknown[]): unknown => {
+      add(STEPS.replaced)
+      return Reflect.apply(by as () => unknown, undefined, matched)
+    }
+    return replaceIn.call(this as string, pattern as never, typeof by === 'function' ? counted : by)
+  }
   turn()
   return {
     most() {
@@ -64,6 +74,7 @@ export function countTurnWork(): TurnWork {
       isCounting = false
       Object.assign(JSON, { parse, stringify })
       Object.assign(Object, { entries, fromEntries })
+      Object.defineProperty(String.prototype, 'replace', replace)
     },
   }
 }

@@ -8,6 +8,11 @@ export type FormField = readonly [name: string, value: string]
 
 /** Fields in which a form names its charset. */
 const CHARSET_FIELD = /^(?:_charset_|charset)$/
+const [PERCENT, PLUS, SPACE] = [37, 43, 32]
+/** The values of hexadecimal digits, by their bytes. */
+const DIGITS: readonly number[] = Array.from({ length: 128 }, (_, byte) =>
+  Number(/[\da-f]/i.test(String.fromCharCode(byte)) ? `0x${String.fromCharCode(byte)}` : Number.NaN),
+)
 
 /**
  * The fields of a form in the charset that its content type names, else the one that a field names, else UTF-8.
@@ -69,11 +74,22 @@ function decoderFor(contentType: string | undefined, fields: readonly FormField[
   return (named === undefined ? undefined : decoderOf(named)) ?? requireDecoder()
 }
 
+/** In place, byte by byte: a replacement with a call for each escape takes ten times as long. */
 function unescaped(text: string): Uint8Array {
-  const plain = text.replaceAll('+', ' ')
-  return bytesOf(
-    plain.replace(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16))),
-  )
+  const bytes = bytesOf(text)
+  let length = 0
+  for (let place = 0; place < bytes.length; place++) {
+    const byte = bytes[place] ?? 0
+    const escaped = byte === PERCENT ? 16 * digitOf(bytes[place + 1]) + digitOf(bytes[place + 2]) : Number.NaN
+    bytes[length++] = Number.isNaN(escaped) ? (byte === PLUS ? SPACE : byte) : escaped
+    if (!Number.isNaN(escaped)) place += 2
+  }
+  return bytes.subarray(0, length)
+}
+
+/** The value of a hexadecimal digit, else `NaN`. */
+function digitOf(byte: number | undefined): number {
+  return byte === undefined ? Number.NaN : (DIGITS[byte] ?? Number.NaN)
 }
 
 function lettersOf(bytes: Uint8Array): string {

@@ -64,6 +64,16 @@ describe('callbackOutput', () => {
     expect(await read('a=%e4%zz&=1', `${FORM}; charset=latin1`)).toEqual({ a: 'ä%zz', '': '1' })
   })
 
+  it('reads any text as a form encodes it', async () => {
+    const text = fc.string({ unit: 'binary' })
+    await fc.assert(
+      fc.asyncProperty(text, text, async (one, other) => {
+        const body = new URLSearchParams({ one, other }).toString()
+        expect(await read(body, FORM)).toEqual({ one, other })
+      }),
+    )
+  })
+
   it('takes the JSON that curl -d calls a form for what it is', async () => {
     expect(await read('{"approved":true}', FORM)).toEqual({ approved: true })
     expect(await read(' [1]', FORM)).toEqual([1])
