@@ -82,7 +82,8 @@ const OTHERS: Readonly<Record<string, (size: number) => Sent>> = {
   fields: (size) => form(list(size, (at) => `${at}=b`, '&')),
   'equal fields': (size) => form(list(size, () => 'a=b', '&')),
   'fields without a name': (size) => form(list(size, () => '', '&') + '=&'.repeat(size / 2)),
-  'escapes of a field': (size) => escapes(size),
+  'escapes of a field': escapes,
+  'letters of a charset': letters,
   parts: (size) => ({
     type: 'multipart/form-data; boundary=x',
     body: `${list(size, (at) => `--x\r\ncontent-disposition: form-data; name="${at}"\r\n\r\nv`, '\r\n')}\r\n--x--\r\n`,
@@ -105,6 +106,10 @@ function removal(value: string): Sent {
 
 function escapes(size: number): Sent {
   return form(`a=${'%2c'.repeat(size / 3 - 1)}`)
+}
+
+function letters(size: number): Sent {
+  return { type: 'text/plain; charset=latin1', body: '€'.repeat(size / 3) }
 }
 
 function form(body: string): Sent {
@@ -138,12 +143,13 @@ const REMOVALS = bodied
     { row, shape: ofRemoval, size: 900_000 },
   ])
 
-const ofEscapes: [string, (size: number) => Sent] = ['escapes of a field', escapes]
-const ESCAPES = bodied
-  .filter(({ route }) => route.includes('/callback/'))
-  .map((row): [{ row: typeof row; shape: typeof ofEscapes; size: number }] => [
-    { row, shape: ofEscapes, size: BYTES },
-  ])
+const DECODED = ['escapes of a field', 'letters of a charset'].flatMap((name) =>
+  bodied
+    .filter(({ route }) => route.includes('/callback/'))
+    .map((row): [{ row: typeof row; shape: [string, (size: number) => Sent]; size: number }] => [
+      { row, shape: [name, OTHERS[name]!], size: BYTES },
+    ]),
+)
 
 describe('a request of any route, made of many of anything', () => {
   let world: World
@@ -171,7 +177,7 @@ describe('a request of any route, made of many of anything', () => {
       expect(work.most(), `${row.route}: ${name} ${size}, ${status}`).toBeLessThan(MOST_STEPS)
       if (status < 300) through += 1
     })
-    await fc.assert(law, { numRuns: 90, examples: [...REMOVALS, ...ESCAPES] })
+    await fc.assert(law, { numRuns: 90, examples: [...REMOVALS, ...DECODED] })
     expect(through).toBeGreaterThan(5)
   })
 })
