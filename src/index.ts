@@ -177,6 +177,7 @@ export type {
   RetrievedToken,
   Token,
   TokenAbort,
+  TokenLinks,
   TokenReference,
   TokenSignal,
   WaitForOptions,

@@ -7,6 +7,7 @@ import type {
   Duration,
   ForTokenOptions,
   Token,
+  TokenLinks,
   TokenReference,
   LinkedToken,
   TypedToken,
@@ -88,5 +89,5 @@ export interface DefinedQuestion<Data, Answer> {
   /** Has others answer, as `wait.reassignToken` does. */
   reassign(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken>
   /** Those that wait for an answer, newest first. */
-  pending(): CursorPagePromise<Token>
+  pending(): CursorPagePromise<Token & TokenLinks>
 }

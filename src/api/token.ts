@@ -93,13 +93,16 @@ export interface CreatedToken {
   readonly publicAccessToken: string
 }
 
-/** A token as the `wait.createToken` of an engine answers it: with links to a page for people. */
-export interface LinkedToken extends CreatedToken {
+/** Links to the page of a token, as engines have them: signed there, so that a client has none. Copies and JSON of a listed token are without them. */
+export interface TokenLinks {
   /** The address of a page on which a person answers, for a mail (docs/ask-a-person.md). Afterwards it shows the outcome. It needs a `baseUrl`, or `serve`. */
   readonly link: string
   /** The link for one person: an answer by it is theirs. Throws a TypeError for a person without an id. */
   linkFor(person: Person): string
 }
+
+/** A token as the `wait.createToken` of an engine answers it: with links to a page for people. */
+export interface LinkedToken extends CreatedToken, TokenLinks {}
 
 /** A token of a question with a schema, as `wait.createToken` answers it (docs/ask-a-person.md). */
 export interface TypedCreatedToken<Output> extends CreatedToken, TypedToken<Output> {}
@@ -418,6 +421,8 @@ export interface WaitNamespace {
 export interface LinkingWaitNamespace extends WaitNamespace {
   createToken<Output>(options: CreateTypedTokenOptions<Output>): Promise<LinkedToken & TypedToken<Output>>
   createToken(options?: CreateTokenOptions): Promise<LinkedToken>
+  retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output> & TokenLinks>
+  listTokens(params?: ListTokensParams): CursorPagePromise<Token & TokenLinks>
 }
 
 /** Tokens and waits, as an engine in this process has them. */
@@ -464,7 +469,9 @@ export interface EngineWaitNamespace extends LinkingWaitNamespace {
    * for await (const { status, answeredBy } of engine.wait.subscribeToToken(token)) console.log(status, answeredBy?.name)
    * ```
    */
-  subscribeToToken<Output = unknown>(token: TokenReference): AsyncIterable<RetrievedToken<Output>>
+  subscribeToToken<Output = unknown>(
+    token: TokenReference,
+  ): AsyncIterable<RetrievedToken<Output> & TokenLinks>
   /**
    * What waits, as a live list: the newest waiting tokens, never with an output, now and whenever they are others. Changes by
    * this engine are told at once, those by other processes soon after. It
@@ -476,7 +483,7 @@ export interface EngineWaitNamespace extends LinkingWaitNamespace {
    * for await (const tokens of engine.wait.subscribeToTokens({ tags: 'review' })) console.log(tokens.length)
    * ```
    */
-  subscribeToTokens(params?: SubscribeToTokensParams): AsyncIterable<readonly Token[]>
+  subscribeToTokens(params?: SubscribeToTokensParams): AsyncIterable<readonly (Token & TokenLinks)[]>
 }
 
 /** Options of `wait.subscribeToTokens`. */

@@ -14,7 +14,7 @@ import {
   answeredJson,
   checkAnswer,
   outputBy,
-  questionJson,
+  toQuestion,
   readApprovers,
   readPerson,
 } from './namespaces/questions.ts'
@@ -57,7 +57,7 @@ export function loadAll(): void {
   COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })
   INPUTS.provide({ InputWork, unreadInputs })
   LISTS.provide({ listedRuns, listedTokens })
-  QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, questionJson, readApprovers, readPerson })
+  QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, toQuestion, readApprovers, readPerson })
   TOKEN_CHANGES.provide({ CHANGE_TOKEN, TokenChanger })
   QUEUES.provide({ listQueues, retrieveQueue, changeQueue })
   REPLAY.provide({ storeReplay, storeRun })

@@ -1,14 +1,22 @@
 import type { Person, Question } from '../api/question.ts'
-import { requireList, requireName, requireOptions } from '../primitives/require.ts'
+import { type OptionNames, requireList, requireName, requireOptions } from '../primitives/require.ts'
 
-/** @throws TypeError for what is no person. Code without types may have made it. */
-export function requirePerson(person: Person, what: string): void {
-  requireOptions(person, what, { id: true, name: true, roles: true })
-  const { id, name, roles = [] } = person
-  requireName(id, `the id of ${what}`)
-  if (name !== undefined) requireName(name, `the name of ${what}`)
+const MOST_OF_NAME = 200
+const NAMES: OptionNames<Person> = { id: true, name: true, roles: true }
+
+/**
+ * Checked where a person is named, also for a link or a page: an answer by them is then stored.
+ *
+ * @throws TypeError or RangeError for what is no person. Code without types may have made it.
+ */
+export function requirePerson(person: Person, what: string, names: OptionNames<Person> = NAMES): void {
+  requireOptions(person, what, names)
+  const { id, name = id, roles = [] } = person
   requireList(roles, `the roles of ${what}`)
-  for (const role of roles) requireName(role, `a role of ${what}`)
+  for (const each of [id, name, ...roles]) {
+    requireName(each, `a name of ${what}`)
+    if (each.length > MOST_OF_NAME) throw new RangeError(`Cannot use ${what}: too long`)
+  }
 }
 
 /** Whether a person may answer: one of the approvers, by their id or by a role; any reader, if there are none. */

@@ -457,7 +457,12 @@ describe('createClient', () => {
     const withdrawn = { id: 'ann', via: 'http', reason: 'it rains' }
     const settled = { status: 'TIMED_OUT', by: withdrawn }
     expect(await wait.withdrawToken(id, withdrawal)).toEqual({ success: true, ...settled })
-    expect((await wait.retrieveToken(id)).withdrawn).toEqual(withdrawn)
+    const read = await wait.retrieveToken(id)
+    expect(read.withdrawn).toEqual(withdrawn)
+    const { error } = await t.engine.wait.retrieveToken(id)
+    expect(error?.message).toContain('was withdrawn')
+    expect(read.error?.message).toBe(error?.message)
+    expect(read.error?.withdrawn).toEqual(withdrawn)
     const late = { success: false, ...settled }
     expect(await wait.withdrawToken(id)).toEqual(late)
     expect(await wait.extendToken(id, '1d')).toEqual(late)

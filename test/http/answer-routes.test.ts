@@ -291,7 +291,10 @@ describe('the link of a token', () => {
     { id: 'ann', roles: 5 },
     { id: 'ann', roles: [5] },
     { id: 'ann', name: 5 },
-  ])('is not made for %j', (person) =>
+    { id: 'x'.repeat(201) },
+    { id: 'ann', name: 'x'.repeat(201) },
+    { id: 'ann', roles: ['x'.repeat(201)] },
+  ])('is not made for one who could not answer by it (%#)', (person) =>
     onBench(async ({ engine }) => {
       const token = await engine.wait.createToken(QUESTION)
       expect(() => token.linkFor(person as { id: string })).toThrow()

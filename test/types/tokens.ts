@@ -8,6 +8,7 @@ import {
   type RetrievedToken,
   type Token,
   type TokenAbort,
+  type TokenLinks,
   type TokenSignal,
   type TokenStatus,
   wait,
@@ -90,16 +91,16 @@ export async function completing(token: CreatedToken): Promise<void> {
   holds<Equal<TokenStatus, 'WAITING' | 'COMPLETED' | 'TIMED_OUT'>>()
 
   const retrieved = await wait.retrieveToken<Approval>(token)
-  exactly<RetrievedToken<Approval>>()(retrieved)
+  exactly<RetrievedToken<Approval> & TokenLinks>()(retrieved)
   exactly<Approval | undefined>()(retrieved.output)
   exactly<WaitpointTimeoutError | undefined>()(retrieved.error)
 }
 
 export async function listing(): Promise<void> {
   const page = await wait.listTokens({ status: ['WAITING', 'COMPLETED'], period: '7d', from: new Date(0) })
-  exactly<CursorPage<Token>>()(page)
+  exactly<CursorPage<Token & TokenLinks>>()(page)
   for await (const token of wait.listTokens({ period: '90m', tags: 'a' })) {
-    exactly<Token>()(token)
+    exactly<Token & TokenLinks>()(token)
     // @ts-expect-error A list never shows an output.
     token.output satisfies unknown
   }

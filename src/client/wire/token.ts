@@ -42,10 +42,11 @@ export async function readRetrievedToken<Output>(
   signal: AbortSignal | undefined,
 ): Promise<RetrievedToken<Output>> {
   const token = readToken(wire)
-  const { id, status, timeoutAt } = token
+  const { id, status, timeoutAt, withdrawn } = token
   if (status === 'TIMED_OUT') {
-    const message = `Waitpoint "${id}" timed out at ${timeoutAt.toISOString()}`
-    return { ...token, error: new WaitpointTimeoutError(message) }
+    const ended = withdrawn ? 'was withdrawn' : 'timed out'
+    const error = new WaitpointTimeoutError(`Waitpoint "${id}" ${ended} at ${timeoutAt.toISOString()}`)
+    return { ...token, error: Object.assign(error, withdrawn && { withdrawn }) }
   }
   if (status === 'WAITING') {
     const waitingRuns = wire.value('waitingRuns') === undefined ? undefined : wire.texts('waitingRuns')

@@ -13,6 +13,7 @@ import type {
   Duration,
   ForTokenOptions,
   Token,
+  TokenLinks,
   TokenReference,
   LinkedToken,
   TypedToken,
@@ -70,7 +71,7 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
   }
 
   create(data?: Data, options: CreateQuestionOptions = {}): Promise<LinkedToken & TypedToken<Answer>> {
-    return this.#create(data, { ...options, ...(options.name === undefined ? this.#place() : {}) })
+    return this.#create(data, this.#placed(options))
   }
 
   async #create(
@@ -96,12 +97,12 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
   }
 
   async ask(data?: Data, options: AskOptions<Answer> = {}): Promise<WaitResult<Answer>> {
-    const { notify, remind, ...rest } = options
-    const { name } = { ...(rest.name === undefined && this.#place()), ...rest }
-    if (name === undefined)
+    const { notify, remind, ...rest } = this.#placed(options)
+    const { name } = rest
+    if (name === undefined || currentAttempt() === undefined)
       throw new WaitpointError('ERR_NOT_IN_RUN', 'Cannot call ask of a question outside of a run: use create')
     const afterMs = remind === undefined ? 0 : parseDuration(remind.after, 'remind.after')
-    const token = await this.#create(data, { ...rest, name })
+    const token = await this.#create(data, rest)
     if (notify === undefined) return this.wait(token, { name: `${name} answer` })
     // A retry asks anew, with another token, and tells people of that one.
     await once(`${name} notify ${token.id}`, () => notify({ token, reminder: 0 }))
@@ -131,17 +132,17 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     return askEngine((engine) => engine.wait.reassignToken(token, approvers))
   }
 
-  pending(): CursorPagePromise<Token> {
+  pending(): CursorPagePromise<Token & TokenLinks> {
     return wait.listTokens({ status: 'WAITING', tags: this.tag })
   }
 
   /** The place of a question in its run has the name of the question, so that it is found over a change of code. */
-  #place(): { readonly name?: string } {
+  #placed<Options extends CreateQuestionOptions>(options: Options): Options {
     const attempt = currentAttempt()
-    if (attempt === undefined) return {}
+    if (attempt === undefined || options.name !== undefined) return options
     const count = (this.#asked.get(attempt) ?? 0) + 1
     this.#asked.set(attempt, count)
-    return { name: `${this.tag} ${String(count)}` }
+    return { ...options, name: `${this.tag} ${String(count)}` }
   }
 
   /** A token with the schema of this definition, also where another process has made it. */

@@ -8,7 +8,7 @@ import { readableValues, type ReadValues } from '../../api/values.ts'
 import { LIST_RUNS, LIST_TOKENS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import type { ListRunsParams, Run } from '../../api/run.ts'
-import type { ListTokensParams, Token } from '../../api/token.ts'
+import type { ListTokensParams, Token, TokenLinks } from '../../api/token.ts'
 import { sizeOfRun, viewRun } from '../views/run.ts'
 import { viewToken } from '../views/token.ts'
 import { createdBounds } from './created-bounds.ts'
@@ -53,7 +53,7 @@ export async function listedTokens(
   kernel: Kernel,
   params: ListTokensParams,
   { after, before }: Cursor,
-): Promise<LoadedPage<Token>> {
+): Promise<LoadedPage<Token & TokenLinks>> {
   const { host, publisher, credentials } = kernel
   const values = readableValues(kernel.values)
   const now = host.now()

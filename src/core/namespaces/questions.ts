@@ -8,9 +8,9 @@ import { fromJson, toJson } from '../../api/serialize.ts'
 import type { SchemaResult, StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { DEFINED, type Defined, definedSchema } from './question-schema.ts'
 import type { OptionNames } from '../../primitives/require.ts'
-import { requireList, requireName, requireOptions, show } from '../../primitives/require.ts'
+import { requireList, requireName, show } from '../../primitives/require.ts'
 import type { Values } from '../../api/values.ts'
-import { isApprover } from '../../questions/approvers.ts'
+import { isApprover, requirePerson } from '../../questions/approvers.ts'
 import { isStandardSchema, jsonSchemaOf } from '../../questions/answer-schema.ts'
 import { questionOf, type StoredAnswer } from '../views/question.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
@@ -24,15 +24,35 @@ const MOST_APPROVERS = 50
 const MOST_OF_NAME = 200
 const MOST_OF_REASON = 1_000
 
-const PERSON_NAMES: OptionNames<Person> = { id: true, name: true, roles: true }
-const ANSWERER_NAMES: OptionNames<Answerer> = { ...PERSON_NAMES, via: true }
+const ANSWERER_NAMES: OptionNames<Answerer> = { id: true, name: true, roles: true, via: true }
+
+/** A question as it is stored, or why it cannot be. */
+interface AskedQuestion {
+  readonly questionJson?: string
+  readonly refused?: unknown
+}
 
 /**
- * A question as it is stored with its token.
+ * A question as it is stored with its token. A run that is executed again has asked it before, by code or a version that took it: its
+ * token is there, and a refusal is for its caller to throw if not.
  *
  * @throws TypeError or RangeError for what cannot be asked; WaitpointError `ERR_NOT_SERIALIZABLE`.
  */
-export function questionJson(options: QuestionOptions & Defined<string>, values: Values): Awaitable<string> {
+export function toQuestion(
+  options: QuestionOptions & Defined<string>,
+  values: Values,
+  isPlaced: boolean,
+): Awaitable<AskedQuestion> {
+  return rescue(
+    () => chain(questionJson(options, values), (json): AskedQuestion => ({ questionJson: json })),
+    (refused): AskedQuestion => {
+      if (isPlaced) return { refused }
+      throw refused
+    },
+  )
+}
+
+function questionJson(options: QuestionOptions & Defined<string>, values: Values): Awaitable<string> {
   const { [DEFINED]: id } = options
   const { message, schema, data, choices, approvers, onTimeoutText } = options
   const question: Question = {
@@ -207,17 +227,14 @@ export function answeredJson(by: Answerer, reason?: string, call?: string): stri
 
 /** @throws TypeError or RangeError for what is no answerer, or names a way, which is not for its holder to say. */
 export function readPerson(by: Person): Person {
-  requireOptions(by, 'by', PERSON_NAMES)
-  return readAnswerer(by)
+  requirePerson(by, 'by')
+  return by
 }
 
 /** @throws TypeError or RangeError for what is no answerer. */
 function readAnswerer(by: Answerer): Answerer {
-  requireOptions(by, 'by', ANSWERER_NAMES)
-  const { id, name, roles, via } = by
-  text(id, 'the id of by', MOST_OF_NAME)
-  if (name !== undefined) text(name, 'the name of by', MOST_OF_NAME)
+  requirePerson(by, 'by', ANSWERER_NAMES)
+  const { via } = by
   if (via !== undefined) text(via, 'the via of by', MOST_OF_NAME)
-  if (roles !== undefined) texts(roles, 'the roles of by', { least: 0, most: MOST_APPROVERS })
   return by
 }

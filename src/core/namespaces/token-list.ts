@@ -5,7 +5,7 @@ import { TAG_NAMES } from '../../api/tag-filter.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
 import { LISTS } from './late-calls.ts'
-import type { ListTokensParams, Token } from '../../api/token.ts'
+import type { ListTokensParams, Token, TokenLinks } from '../../api/token.ts'
 
 /** The filters that all lists have. */
 export const LIST_NAMES = {
@@ -24,7 +24,7 @@ const NAMES: OptionNames<ListTokensParams> = /* @__PURE__ */ Object.assign(
 )
 
 /** Tokens, newest first; see docs/waitpoints.md. */
-export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {
+export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token & TokenLinks> {
   return cursorPages(
     (cursor) => kernel.read(() => LISTS.use(({ listedTokens }) => listedTokens(kernel, params, cursor))),
     () => checkedList(params, 'wait.listTokens', NAMES),

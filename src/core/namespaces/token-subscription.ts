@@ -3,7 +3,7 @@ import type { Unsubscribe } from '../../contract/storage.ts'
 import { defined } from '../../primitives/defined.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
-import type { RetrievedToken, SubscribeToTokensParams, Token } from '../../api/token.ts'
+import type { RetrievedToken, SubscribeToTokensParams, Token, TokenLinks } from '../../api/token.ts'
 import { OTHERS_TOPIC } from '../changes/publisher.ts'
 import { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
@@ -23,7 +23,7 @@ const SOON_MS = 100
 export function subscribeToTokens(
   kernel: Kernel,
   params: SubscribeToTokensParams,
-): AsyncIterable<readonly Token[]> {
+): AsyncIterable<readonly (Token & TokenLinks)[]> {
   return {
     [Symbol.asyncIterator]: () =>
       new Reading({
@@ -38,8 +38,8 @@ export function subscribeToTokens(
 export function subscribeToToken<Output>(
   kernel: Kernel,
   id: string,
-  retrieve: () => Promise<RetrievedToken<Output>>,
-): AsyncIterable<RetrievedToken<Output>> {
+  retrieve: () => Promise<RetrievedToken<Output> & TokenLinks>,
+): AsyncIterable<RetrievedToken<Output> & TokenLinks> {
   return {
     [Symbol.asyncIterator]: () =>
       new Reading({
@@ -59,9 +59,9 @@ function withTags(params: SubscribeToTokensParams): (token: Token) => boolean {
 
 async function* statesOf<Output>(
   kernel: Kernel,
-  retrieve: () => Promise<RetrievedToken<Output>>,
+  retrieve: () => Promise<RetrievedToken<Output> & TokenLinks>,
   watcher: Watcher,
-): AsyncGenerator<RetrievedToken<Output>> {
+): AsyncGenerator<RetrievedToken<Output> & TokenLinks> {
   let shown: string | undefined
   try {
     for (;;) {
@@ -92,7 +92,7 @@ async function* waitingTokens(
   kernel: Kernel,
   { limit, ...filter }: SubscribeToTokensParams,
   watcher: Watcher,
-): AsyncGenerator<readonly Token[]> {
+): AsyncGenerator<readonly (Token & TokenLinks)[]> {
   let shown: string | undefined
   try {
     for (;;) {

@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import { isStandardSchema } from '../../questions/answer-schema.ts'
 import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, TokenRead, TokenSettle, TokenSettled } from '../../contract/storage.ts'
-import { chain, isPromise, rescue } from '../../primitives/awaitable.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { idOf, requireOptions, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { completedToken } from '../views/question.ts'
@@ -33,6 +33,7 @@ import type {
   RetrievedToken,
   SubscribeToTokensParams,
   Token,
+  TokenLinks,
   TokenReference,
   TokenSignal,
   TypedToken,
@@ -99,12 +100,6 @@ interface UncheckedAnswer {
   readonly outputJson: string | undefined
 }
 
-/** A question as it is stored, or why it cannot be. */
-interface AskedQuestion {
-  readonly questionJson?: string
-  readonly refused?: unknown
-}
-
 /** A question that is to be made. */
 interface NewQuestion {
   readonly options: CreateTokenOptions
@@ -151,18 +146,7 @@ export class EngineWait implements EngineWaitNamespace {
   /** Makes a question: a token that knows what it asks. */
   #ask(token: NewToken, { options, past, isKeyed }: NewQuestion): Awaitable<LinkedToken> {
     const isPlaced = token.key !== undefined && !isKeyed
-    const question = rescue(
-      () =>
-        chain(
-          QUESTIONS.use((questions) => questions.questionJson(options, this.#values)),
-          (questionJson): AskedQuestion => ({ questionJson }),
-        ),
-      (refused): AskedQuestion => {
-        // A run that is executed again has asked it before, by code or a version that took it: its token is there.
-        if (!isPlaced) throw refused
-        return { refused }
-      },
-    )
+    const question = QUESTIONS.use((questions) => questions.toQuestion(options, this.#values, isPlaced))
     return chain(question, ({ questionJson, refused }) => {
       const asked = questionJson === undefined ? token : { ...token, questionJson }
       const inserted = askToken(this.#kernel, asked, past ?? refused)
@@ -402,19 +386,20 @@ export class EngineWait implements EngineWaitNamespace {
     )
   }
 
-  retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {
+  retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output> & TokenLinks> {
     const { credentials, portions } = this.#kernel
     return this.#kernel.read(() => {
       const id = tokenId(token)
       return chain(this.#read(id, MOST_WAITERS), (read) => {
         if (read?.record.kind !== 'MANUAL') throw tokenNotFound(id)
-        const view = (): RetrievedToken<Output> => viewRetrievedToken<Output>(read, credentials, this.#values)
+        const view = (): RetrievedToken<Output> & TokenLinks =>
+          viewRetrievedToken<Output>(read, credentials, this.#values)
         return chain(portions.take(read.record.outputJson?.length ?? 0, liveAttempt()), view)
       })
     })
   }
 
-  listTokens(params: ListTokensParams = {}): CursorPagePromise<Token> {
+  listTokens(params: ListTokensParams = {}): CursorPagePromise<Token & TokenLinks> {
     return listTokens(this.#kernel, params)
   }
 
@@ -422,12 +407,14 @@ export class EngineWait implements EngineWaitNamespace {
     return this.#kernel.read(() => COUNTS.use(({ countTokens }) => countTokens(this.#kernel, params)))
   }
 
-  subscribeToToken<Output = unknown>(token: TokenReference): AsyncIterable<RetrievedToken<Output>> {
+  subscribeToToken<Output = unknown>(
+    token: TokenReference,
+  ): AsyncIterable<RetrievedToken<Output> & TokenLinks> {
     const id = tokenId(token)
     return subscribeToToken(this.#kernel, id, () => this.retrieveToken<Output>(id))
   }
 
-  subscribeToTokens(params: SubscribeToTokensParams = {}): AsyncIterable<readonly Token[]> {
+  subscribeToTokens(params: SubscribeToTokensParams = {}): AsyncIterable<readonly (Token & TokenLinks)[]> {
     return subscribeToTokens(this.#kernel, params)
   }
 

@@ -6,17 +6,21 @@ import { isUserKey } from '../../contract/key-scopes.ts'
 import { fromJson } from '../../api/serialize.ts'
 import type { Person } from '../../api/question.ts'
 import type { ReadValues, Values } from '../../api/values.ts'
-import type { RetrievedToken, Token, WaitResult, LinkedToken } from '../../api/token.ts'
+import type { RetrievedToken, Token, TokenLinks, WaitResult, LinkedToken } from '../../api/token.ts'
 import { requirePerson } from '../../questions/approvers.ts'
 import { withoutStack } from '../../primitives/without-stack.ts'
 import { answeredBy, questionMembers, withdrawalOf } from './question.ts'
 import type { Settlement } from '../attempt/attempt.ts'
 
 /** A token as a list shows it: without its output. */
-export function viewToken(record: TokenRecord, credentials: Credentials, values: ReadValues): Token {
+export function viewToken(
+  record: TokenRecord,
+  credentials: Credentials,
+  values: ReadValues,
+): Token & TokenLinks {
   const { id, status, tags, createdAt, timeoutAt = createdAt, completedAt, key, runId } = record
   let url: string | undefined
-  return {
+  const view = {
     id,
     status,
     get url(): string {
@@ -31,6 +35,17 @@ export function viewToken(record: TokenRecord, credentials: Credentials, values:
     ...(runId === undefined ? {} : { runId }),
     ...questionMembers(record, values),
   }
+  // A list that is sent on as JSON would let each reader answer.
+  return Object.defineProperties(view as typeof view & TokenLinks, {
+    link: { get: () => credentials.answerLink(id) },
+    linkFor: { value: (person: Person) => linkFor(credentials, id, person) },
+  })
+}
+
+/** @throws TypeError or RangeError for what is no person. */
+function linkFor(credentials: Credentials, id: string, person: Person): string {
+  requirePerson(person, 'the person of a link')
+  return credentials.answerLink(id, person)
 }
 
 /** A token with its output, with the error of its time-out, or with the runs that wait for it. */
@@ -38,7 +53,7 @@ export function viewRetrievedToken<Output>(
   { record, waiters: waitingRuns }: Pick<TokenRead, 'record' | 'waiters'>,
   credentials: Credentials,
   values: Values,
-): RetrievedToken<Output> {
+): RetrievedToken<Output> & TokenLinks {
   const view = viewToken(record, credentials, values)
   // The output of a token is of the type that its creator and its completer agreed on.
   if (record.outputJson !== undefined)
@@ -103,8 +118,7 @@ export class CreatedTokenView implements LinkedToken {
   }
 
   linkFor(person: Person): string {
-    requirePerson(person, 'the person of a link')
-    return this.#credentials.answerLink(this.id, person)
+    return linkFor(this.#credentials, this.id, person)
   }
 
   static readonly #urlProperty: PropertyDescriptor = {

@@ -162,7 +162,8 @@ describe('a question that is defined', () => {
   it('is asked in runs only, and makes no token elsewhere', async () => {
     await using engine = createEngine({ tasks: [] })
     engine.makeDefault()
-    await expect(colour.ask()).rejects.toMatchObject({ code: 'ERR_NOT_IN_RUN' })
+    for (const options of [{}, { name: 'one' }])
+      await expect(colour.ask(undefined, options)).rejects.toMatchObject({ code: 'ERR_NOT_IN_RUN' })
     expect((await engine.wait.listTokens()).data).toEqual([])
   })
 

@@ -1,12 +1,13 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { streams } from 'waitpoint'
+import { question, streams, type TokenLinks } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { projectStorage } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { countSignatures } from '../../support/signatures.ts'
 import { collect } from '../../support/streams.ts'
 
+const ANN = { id: 'ann', name: 'Ann' }
 const DAY_SECONDS = 86_400
 const START_SECONDS = Date.UTC(2000, 0, 1) / 1_000
 
@@ -79,6 +80,36 @@ describe('the address and the access token of a token', () => {
     await using second = await createTestEngine(settings)
     const again = await second.engine.wait.createToken(options)
     expect({ ...again }).toEqual({ id: token.id, isCached: true, url, publicAccessToken, link: again.link })
+  })
+
+  it('lead to its page from wherever it is shown, and from no copy of it', async () => {
+    await using t = await createTestEngine({ baseUrl: 'https://example.com' })
+    const told: unknown[] = []
+    t.engine.on('token', (seen) => told.push((seen as typeof seen & TokenLinks).linkFor(ANN)))
+    const ask = question({ id: 'token links', message: 'Refund?' })
+    t.engine.makeDefault()
+    const token = await ask.create()
+    const read = [
+      await t.engine.wait.retrieveToken(token),
+      ...(await t.engine.wait.listTokens()).data,
+      ...(await ask.pending()).data,
+    ]
+    for await (const seen of t.engine.wait.subscribeToToken(token)) {
+      read.push(seen)
+      break
+    }
+    for await (const seen of t.engine.wait.subscribeToTokens()) {
+      read.push(...seen)
+      break
+    }
+    expect(read).toHaveLength(5)
+    for (const seen of read) {
+      expect([seen.link, seen.linkFor(ANN)]).toEqual([token.link, token.linkFor(ANN)])
+      expect(() => seen.linkFor({ id: '' })).toThrow(TypeError)
+      expect(JSON.stringify(seen)).not.toContain('/answer/')
+      expect(Object.keys({ ...seen })).not.toContain('link')
+    }
+    expect(told).toEqual([token.linkFor(ANN)])
   })
 
   it('differ between storages, as their secrets do', async () => {
