@@ -55,7 +55,7 @@ export interface AskOptions<Answer> extends CreateQuestionOptions {
     readonly reminder: number
   }) => unknown
   /**
-   * Calls `notify` again while there is no answer, this long after the time before.
+   * Calls `notify` again while the token waits, this long after the time before.
    *
    * @default never
    */

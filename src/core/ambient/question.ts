@@ -111,7 +111,11 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     for (let reminder = 1; reminder <= times; reminder += 1) {
       const place = `${name} reminder ${String(reminder)}`
       if (await isAnsweredWithin(answer, afterMs, place)) break
-      await once(`${place} ${token.id}`, () => notify({ token, reminder }))
+      // Its time may have come while no engine was there, and an answer after it.
+      await once(`${place} ${token.id}`, async () => {
+        const { status } = await wait.retrieveToken(token)
+        if (status === 'WAITING') await notify({ token, reminder })
+      })
     }
     return answer
   }

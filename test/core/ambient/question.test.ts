@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import * as z from 'zod'
-import { createEngine, question, type Task, task, wait } from 'waitpoint'
-import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { createEngine, type Engine, question, type Task, task, type Token, wait } from 'waitpoint'
+import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
 import { projectStorage } from '../../support/abandon.ts'
 
 const refund = question({
@@ -70,6 +70,42 @@ describe('a question that is defined', () => {
     expect(mails).toEqual(['waitpoint_ 0', 'waitpoint_ 1', 'waitpoint_ 2'])
     await t.clock.advance('1d')
     expect(await run.result()).toBe('no answer')
+  })
+
+  it.each<[string, (engine: Engine, token: Token) => Promise<unknown>]>([
+    ['answered', (engine, token) => engine.wait.completeToken(token, 'red')],
+    ['withdrawn', (engine, token) => engine.wait.withdrawToken(token)],
+    ['past its deadline', () => Promise.resolve()],
+  ])('reminds of nothing that is %s when its engine comes back', async (_, end) => {
+    const storage = projectStorage()
+    const clock = testClock({ mode: 'manual' })
+    const told: number[] = []
+    const asks = task({
+      id: 'asks',
+      run: async () => {
+        const { ok } = await colour.ask(undefined, {
+          timeout: '70h',
+          notify: ({ reminder }) => void told.push(reminder),
+          remind: { after: '24h', times: 2 },
+        })
+        return ok
+      },
+    })
+    const old = await createTestEngine({ tasks: [asks], storage, clock })
+    const run = await old.engine.trigger(asks)
+    await clock.advance('1h')
+    await old.close()
+    {
+      await using web = await createTestEngine({ storage, clock })
+      await clock.advance('30h')
+      const { data } = await web.engine.wait.listTokens({ tags: colour.tag })
+      await end(web.engine, data[0] as Token)
+    }
+    await clock.advance('80h')
+    await using t = await createTestEngine({ tasks: [asks], storage, clock })
+    await clock.advance('1h')
+    expect((await t.engine.runs.poll(run.id)).status).toBe('COMPLETED')
+    expect(told).toEqual([0])
   })
 
   it('tells people of the token that a retry asks anew with', async () => {
