@@ -1,5 +1,5 @@
 import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexpp'
-import { getFirstConsumedChar, toCache } from 'regexp-ast-analysis'
+import { getFirstConsumedChar, getFirstConsumedCharAfter, toCache } from 'regexp-ast-analysis'
 import { analyse } from 'scslre'
 
 const MOST_CHARACTERS = 1_000
@@ -58,30 +58,61 @@ function readAnew(pattern: string): ReadPattern {
 function degreeOf(pattern: string): number | undefined {
   try {
     const tree = parsed(pattern)
-    const many = quantifiersOf(tree).filter(({ max }) => max >= FEW)
-    if (many.length > MOST_REPETITIONS) return undefined
-    const widened = new RegExp(widen(pattern, many), FLAGS)
-    const most = pattern.startsWith('^') ? MOST_WAYS : MOST_WAYS_OF_PLACE
-    if (waysOf(tree) > most || hasLikeAlternatives(parsed(widened.source))) return undefined
-    const { reports } = analyse(widened)
-    return reports.some(({ exponential }) => exponential) ? undefined : 1 + reports.length
+    if (repetitionsOf(tree) > MOST_REPETITIONS) return undefined
+    const source = writtenOut(tree)
+    const written = parsed(source)
+    const isAnchored = pattern.startsWith('^')
+    const most = isAnchored ? MOST_WAYS : MOST_WAYS_OF_PLACE
+    if (waysOf(tree) > most || hasLikeAlternatives(written)) return undefined
+    const { reports } = analyse(new RegExp(source, FLAGS))
+    if (reports.some(({ exponential }) => exponential)) return undefined
+    // The analysis does not see of a group that it is read anew from each place.
+    const least = !isAnchored && manyOf(written).some(({ element }) => 'alternatives' in element) ? 2 : 1
+    return Math.max(least, 1 + reports.length)
   } catch {
     return undefined
   }
 }
 
-/** Many times, as the analysis takes it, is without an end. */
-function widen(pattern: string, many: readonly AST.Quantifier[]): string {
-  let widened = pattern
-  const quantifiers = many.filter(({ max }) => max !== Infinity)
-  // The last one first, so that the places of the others stay.
-  for (const { min, greedy, element, end } of quantifiers.sort((one, other) => other.end - one.end)) {
-    widened = `${widened.slice(0, element.end)}{${String(Math.min(min, FEW))},}${greedy ? '' : '?'}${widened.slice(end)}`
+/** The pattern as the analysis takes it: many times are without an end, and a few times of what is repeated many times are as many parts. */
+function writtenOut(node: AST.Node): string {
+  if (node.type === 'Alternative') return node.elements.map(writtenOut).join('')
+  if (node.type === 'Quantifier') return repeatedPart(node)
+  if (!('alternatives' in node)) {
+    // Its number is another one once groups are written out.
+    if (node.type === 'Backreference') throw new Error('is a reference to a group')
+    return node.raw
   }
-  return widened
+  const [first] = node.alternatives
+  const start = node.raw.slice(0, (first?.start ?? node.start) - node.start)
+  const alternatives = node.alternatives.map((each) => writtenOut(each as AST.Node)).join('|')
+  return start + alternatives + (node.type === 'Pattern' ? '' : ')')
 }
 
-/** Whether something is repeated of which two alternatives can begin with one character: `(a|aa)+`. */
+function repeatedPart({ element, min, max, greedy }: AST.Quantifier): string {
+  const part = writtenOut(element)
+  const lazy = greedy ? '' : '?'
+  if (max >= FEW) return `${part}{${String(Math.min(min, FEW))},}${lazy}`
+  if (manyOf(element).length === 0) return `${part}{${String(min)},${String(max)}}${lazy}`
+  const more = max - min
+  return part.repeat(min) + `(?:${part}`.repeat(more) + `)?${lazy}`.repeat(more)
+}
+
+/** How many repetitions of many times there are, when it is written out. */
+function repetitionsOf(node: AST.Node): number {
+  if (node.type === 'Quantifier') {
+    const inside = repetitionsOf(node.element)
+    return node.max >= FEW ? 1 + inside : inside * node.max
+  }
+  const parts = node.type === 'Alternative' ? node.elements : 'alternatives' in node ? node.alternatives : []
+  return parts.reduce((count, part) => count + repetitionsOf(part as AST.Node), 0)
+}
+
+function manyOf(node: AST.Node): AST.Quantifier[] {
+  return quantifiersOf(node).filter(({ max }) => max >= FEW)
+}
+
+/** Whether something is repeated of which two alternatives can begin with one character, or a part can end before it or after it: `(a|aa)+`, `(a{1,2}a)+`. */
 function hasLikeAlternatives(pattern: AST.Pattern): boolean {
   const cache = toCache({ unicode: true })
   return quantifiersOf(pattern).some(({ max, element }) => {
@@ -95,7 +126,17 @@ function hasLikeAlternatives(pattern: AST.Pattern): boolean {
           firsts.slice(place + 1).some((other) => !first.char.isDisjointWith(other.char)),
       )
     }
-    visitRegExpAST(element, { onGroupEnter: look, onCapturingGroupEnter: look })
+    const end = (quantifier: AST.Quantifier): void => {
+      // The analysis looks at those of many times.
+      if (quantifier.max >= FEW || quantifier.min === quantifier.max) return
+      const first = getFirstConsumedChar(quantifier.element, 'ltr', cache)
+      isLike ||= !first.char.isDisjointWith(getFirstConsumedCharAfter(quantifier, 'ltr', cache).char)
+    }
+    visitRegExpAST(element, {
+      onGroupEnter: look,
+      onCapturingGroupEnter: look,
+      onQuantifierEnter: end,
+    })
     return isLike
   })
 }
