@@ -200,6 +200,47 @@ describe('the link of a token', () => {
     expect((await t.engine.wait.retrieveToken(token)).status).toBe('WAITING')
   })
 
+  it('says that the question was withdrawn, by whom and why, and takes nothing', () =>
+    onBench(async ({ engine, handler }) => {
+      const token = await engine.wait.createToken(QUESTION)
+      await engine.wait.withdrawToken(token, { reason: 'The order was <canceled>.', by: { id: 'bo' } })
+      for (const sent of [request(token.link, { method: 'GET' }), posted(token.linkFor(ANN), note('fine'))]) {
+        const [status, text] = await page(handler(sent))
+        expect([status, text.includes('<form')]).toEqual([200, false])
+        expect(text).toContain('The order was &lt;canceled&gt;.')
+        expect(text).toMatch(/\bbo\b/)
+      }
+      expect((await engine.wait.retrieveToken(token)).output).toBeUndefined()
+    }))
+
+  it('answers until another deadline, if the token was given one', () =>
+    onBench(async ({ engine, handler, t }) => {
+      const token = await engine.wait.createToken(QUESTION)
+      await engine.wait.extendToken(token, '5d')
+      await t.clock.advance('4d')
+      const [status, text] = await page(handler(posted(token.linkFor(ANN), note('fine'))))
+      expect([status, text]).toEqual([200, expect.stringContaining('Thank you')])
+      const early = await engine.wait.createToken(QUESTION)
+      await engine.wait.extendToken(early, '1h')
+      await t.clock.advance('1h')
+      expect((await page(handler(posted(early.link, note('fine')))))[1]).toContain('has ended')
+    }))
+
+  it('is of use to approvers alone when there are others, and shows the outcome to all', () =>
+    onBench(async ({ engine, handler }) => {
+      const token = await engine.wait.createToken({ ...QUESTION, approvers: ['ann'] })
+      const bo = { id: 'bo', roles: ['role:lead'] }
+      await engine.wait.reassignToken(token, ['role:lead'])
+      for (const link of [token.link, token.linkFor({ id: 'ann' })]) {
+        expect((await page(handler(request(link, { method: 'GET' }))))[0]).toBe(403)
+        expect((await page(handler(posted(link, note('fine')))))[0]).toBe(403)
+      }
+      expect((await engine.wait.retrieveToken(token)).status).toBe('WAITING')
+      expect((await page(handler(posted(token.linkFor(bo), note('fine')))))[1]).toContain('Thank you')
+      const [status, text] = await page(handler(request(token.linkFor({ id: 'ann' }), { method: 'GET' })))
+      expect([status, text]).toEqual([200, expect.stringMatching(/\bbo\b/)])
+    }))
+
   it('is nothing with another signature, and does not say whether there is such a token', () =>
     onBench(async ({ engine, handler }) => {
       const token = await engine.wait.createToken(QUESTION)
