@@ -100,7 +100,7 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     const { notify, remind, ...rest } = this.#placed(options)
     const { name } = rest
     if (name === undefined || currentAttempt() === undefined)
-      throw new WaitpointError('ERR_NOT_IN_RUN', 'Cannot call ask of a question outside of a run: use create')
+      throw new WaitpointError('ERR_NOT_IN_RUN', 'Cannot ask outside of a run: use create')
     const afterMs = remind === undefined ? 0 : parseDuration(remind.after, 'remind.after')
     const token = await this.#create(data, rest)
     if (notify === undefined) return this.wait(token, { name: `${name} answer` })
