@@ -228,12 +228,18 @@ export function answeredJson(by: Answerer, reason?: string, call?: string): stri
 /** @throws TypeError or RangeError for what is no answerer, or names a way, which is not for its holder to say. */
 export function readPerson(by: Person): Person {
   requirePerson(by, 'by')
+  requireRoles(by)
   return by
+}
+
+function requireRoles({ roles }: Person): void {
+  if (roles !== undefined) texts(roles, 'the roles of by', { least: 0, most: MOST_APPROVERS })
 }
 
 /** @throws TypeError or RangeError for what is no answerer. */
 function readAnswerer(by: Answerer): Answerer {
   requirePerson(by, 'by', ANSWERER_NAMES)
+  requireRoles(by)
   const { via } = by
   if (via !== undefined) text(via, 'the via of by', MOST_OF_NAME)
   return by

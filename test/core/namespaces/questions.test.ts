@@ -237,6 +237,8 @@ describe('an answer', () => {
     ['an id that is too long', { id: 'x'.repeat(201) }],
     ['another member', { id: 'ann', mail: 'x' }],
     ['roles that are no list', { id: 'ann', roles: 'lead' }],
+    ['too many roles', { id: 'ann', roles: Array.from({ length: 51 }, (_role, at) => `role:${at}`) }],
+    ['a role twice', { id: 'ann', roles: ['role:lead', 'role:lead'] }],
   ])('by %s is refused', async (_, by) => {
     const { engine, id } = await asking({})
     await using _engine = engine
