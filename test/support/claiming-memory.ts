@@ -23,10 +23,10 @@ export function claimingMemory(): Storage {
   }
   const insert: typeof memory.runs.insert = (request) => {
     const { record, claim, by, now } = request
-    const others = memory.runs.list({ status: NOT_OVER, taskIds: claim?.taskIds }, { limit: MOST }).records
     const inserted = memory.runs.insert(request)
     if (claim === undefined || inserted === 'stale' || inserted.isCached) return inserted
-    if (others.some((other) => mayBeClaimed(other, now))) return inserted
+    const { records } = memory.runs.list({ status: NOT_OVER, taskIds: claim.taskIds }, { limit: Infinity })
+    if (records.some((other) => other.id !== record.id && mayBeClaimed(other, now))) return inserted
     const { runs } = memory.runs.claim({
       by,
       now,
