@@ -2,7 +2,7 @@ import type { Clock, Engine, QuestionOptions, RunHandle, Storage, Task } from 'w
 import { createEngine, task, wait } from 'waitpoint'
 import type { Approvals, Draft, Review, Verdict } from './bare/approvals.ts'
 import { Mailbox } from './bare/mailbox.ts'
-import { turn } from './turn.ts'
+import { parked } from './turn.ts'
 
 /** An engine on memory storage, or another one, and the system clock, with every option at its default. */
 export class EngineApprovals implements Approvals {
@@ -52,9 +52,8 @@ export class EngineApprovals implements Approvals {
     return updates
   }
 
-  async parked(): Promise<void> {
-    do await turn()
-    while (this.#engine.stats().executing > 0)
+  parked(): Promise<void> {
+    return parked(this.#engine)
   }
 
   close(): Promise<void> {

@@ -3,7 +3,7 @@ import pDefer from 'p-defer'
 import type { Engine, Storage, Task } from 'waitpoint'
 import { createEngine, task, wait } from 'waitpoint'
 import { Mailbox } from './bare/mailbox.ts'
-import { turn } from './turn.ts'
+import { parked } from './turn.ts'
 
 /** Parks one run after another, and reports when each continued. */
 export class ParkedWait {
@@ -34,8 +34,7 @@ export class ParkedWait {
     this.#resumed = pDefer<number>()
     await this.#engine.trigger(this.#pause, null)
     const id = await this.#mailbox.next()
-    do await turn()
-    while (this.#engine.stats().executing > 0)
+    await parked(this.#engine)
     return async () => {
       void this.#engine.wait.completeToken(id, { approved: true })
       return this.#resumed.promise

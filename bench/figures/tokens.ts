@@ -1,6 +1,6 @@
 import type { DeferredPromise } from 'p-defer'
 import pDefer from 'p-defer'
-import { createEngine, type Engine, streams, task, wait } from 'waitpoint'
+import { createEngine, streams, task, wait } from 'waitpoint'
 import type { Verdict } from '../bare/approvals.ts'
 import { Mailbox } from '../bare/mailbox.ts'
 import { RecordedApprovals } from '../bare/recorded-approvals.ts'
@@ -8,7 +8,7 @@ import type { Contest, Contestant } from '../contest.ts'
 import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure } from '../lab.ts'
 import { inCrowds, oneAfterAnother } from '../approval-loops.ts'
-import { turn } from '../turn.ts'
+import { parked } from '../turn.ts'
 
 type Sides = Contest<'ours' | 'bare'>
 
@@ -207,9 +207,4 @@ function answersIntoRun(count: number): Contestant {
     },
     close: () => engine.close(),
   }
-}
-
-async function parked(engine: Engine): Promise<void> {
-  do await turn()
-  while (engine.stats().executing > 0)
 }
