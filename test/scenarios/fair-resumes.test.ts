@@ -242,7 +242,7 @@ describe('an engine that drains', () => {
   it('gives no slot to a claim that it does not make', async () => {
     let rounds = 0
     const queue = { name: 'full', concurrencyLimit: 1 }
-    const long = task({ id: 'long', queue, run: async (_payload: null) => t.clock.sleep('10m') })
+    const long = task({ id: 'long', queue, run: async (_payload: null) => t.clock.sleep('2m') })
     const poller = bodyTask(async () => {
       for (;;) {
         await wait.for({ seconds: 1 })
@@ -256,10 +256,10 @@ describe('an engine that drains', () => {
     for (const one of [long, long, poller, poller, poller]) await t.engine.trigger(one, null)
     await t.clock.advance('30s')
     const before = rounds
-    const closed = t.engine.close({ drainMs: '1h' })
+    const closed = t.engine.close({ drainMs: '90s' })
     await t.clock.advance('1m')
     expect(rounds - before).toBeGreaterThan(20)
-    await t.clock.advance('1h')
+    await t.clock.advance('1m')
     await closed
   })
 })
