@@ -104,18 +104,19 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     const afterMs = remind === undefined ? 0 : parseDuration(remind.after, 'remind.after')
     const token = await this.#create(data, rest)
     if (notify === undefined) return this.wait(token, { name: `${name} answer` })
-    // A retry asks anew, with another token, and tells people of that one.
-    await once(`${name} notify ${token.id}`, () => notify({ token, reminder: 0 }))
+    // A retry asks anew, with another token, and tells people of that one. An end may have come while no engine was there.
+    const tell = (place: string, reminder: number): Promise<void> =>
+      once(`${place} ${token.id}`, async () => {
+        const { status } = await wait.retrieveToken(token)
+        if (status === 'WAITING') await notify({ token, reminder })
+      })
+    await tell(`${name} notify`, 0)
     const answer = this.wait(token, { name: `${name} answer` })
     const times = remind === undefined ? 0 : (remind.times ?? 1)
     for (let reminder = 1; reminder <= times; reminder += 1) {
       const place = `${name} reminder ${String(reminder)}`
       if (await isAnsweredWithin(answer, afterMs, place)) break
-      // Its time may have come while no engine was there, and an answer after it.
-      await once(`${place} ${token.id}`, async () => {
-        const { status } = await wait.retrieveToken(token)
-        if (status === 'WAITING') await notify({ token, reminder })
-      })
+      await tell(place, reminder)
     }
     return answer
   }

@@ -108,6 +108,33 @@ describe('a question that is defined', () => {
     expect(told).toEqual([0])
   })
 
+  it('does not send its first mail again when it was answered before that mail was sent', async () => {
+    const storage = projectStorage()
+    const clock = testClock({ mode: 'manual' })
+    let sendings = 0
+    const asks = task({
+      id: 'asks',
+      run: async () => {
+        const notify = (): Promise<void> => ((sendings += 1), clock.sleep('1h'))
+        return (await colour.ask(undefined, { timeout: '70h', notify })).ok
+      },
+    })
+    const old = await createTestEngine({ tasks: [asks], storage, clock })
+    const run = await old.engine.trigger(asks)
+    await clock.advance('1m')
+    await old.close()
+    {
+      await using web = await createTestEngine({ storage, clock })
+      const { data } = await web.engine.wait.listTokens({ tags: colour.tag })
+      await web.engine.wait.completeToken(data[0] as Token, 'red')
+    }
+    await clock.advance('2h')
+    await using t = await createTestEngine({ tasks: [asks], storage, clock })
+    await clock.advance('1h')
+    expect(await t.engine.runs.poll(run.id)).toMatchObject({ status: 'COMPLETED', output: true })
+    expect(sendings).toBe(1)
+  })
+
   it('tells people of the token that a retry asks anew with', async () => {
     const told: string[] = []
     const retried = task({
