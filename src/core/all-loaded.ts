@@ -10,14 +10,7 @@ import { COUNT_RUNS, countRuns, countTokens } from './namespaces/counts.ts'
 import { InputWork, unreadInputs } from './namespaces/input-work.ts'
 import { listedRuns, listedTokens } from './namespaces/list-pages.ts'
 import { listQueues, retrieveQueue, changeQueue } from './namespaces/queues.ts'
-import {
-  answeredJson,
-  checkAnswer,
-  outputBy,
-  toQuestion,
-  readApprovers,
-  readPerson,
-} from './namespaces/questions.ts'
+import * as questions from './namespaces/questions.ts'
 import { QUEUES } from './namespaces/queue-handle.ts'
 import { storeReplay, storeRun } from './namespaces/replay.ts'
 import { rescheduleRun } from './namespaces/reschedule.ts'
@@ -57,7 +50,7 @@ export function loadAll(): void {
   COUNTS.provide({ COUNT_RUNS, countRuns, countTokens })
   INPUTS.provide({ InputWork, unreadInputs })
   LISTS.provide({ listedRuns, listedTokens })
-  QUESTIONS.provide({ answeredJson, checkAnswer, outputBy, toQuestion, readApprovers, readPerson })
+  QUESTIONS.provide(questions)
   TOKEN_CHANGES.provide({ CHANGE_TOKEN, TokenChanger })
   QUEUES.provide({ listQueues, retrieveQueue, changeQueue })
   REPLAY.provide({ storeReplay, storeRun })

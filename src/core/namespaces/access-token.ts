@@ -9,7 +9,7 @@ import {
   show,
 } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import { readPerson } from './questions.ts'
+import { requirePerson } from '../../questions/approvers.ts'
 import { SKIPPABLE } from '../../hosted/skippable-columns.ts'
 
 const DEFAULT_LIFE = '15m'
@@ -62,7 +62,7 @@ function restrictionsOf({
 }: AccessTokenOptions): Readonly<Record<string, unknown>> {
   requireFlag(oneTimeUse, 'oneTimeUse')
   if (skipColumns !== undefined) requireColumns(skipColumns)
-  if (by !== undefined) readPerson(by)
+  if (by !== undefined) requirePerson(by, 'by')
   return {
     ...(by === undefined ? {} : { by }),
     ...(oneTimeUse === true ? { otu: true } : {}),

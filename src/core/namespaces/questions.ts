@@ -2,7 +2,7 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { chain, rescue } from '../../primitives/awaitable.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import { OutputInvalidError, WaitpointError } from '../../api/errors.ts'
-import type { Answerer, AnswerIssue, Person, Question, QuestionOptions } from '../../api/question.ts'
+import type { Answerer, AnswerIssue, Question, QuestionOptions } from '../../api/question.ts'
 import { plainValue } from '../../api/noted-value.ts'
 import { fromJson, toJson } from '../../api/serialize.ts'
 import type { SchemaResult, StandardSchemaV1 } from '../../api/standard-schema.ts'
@@ -225,21 +225,9 @@ export function answeredJson(by: Answerer, reason?: string, call?: string): stri
   return JSON.stringify(answered)
 }
 
-/** @throws TypeError or RangeError for what is no answerer, or names a way, which is not for its holder to say. */
-export function readPerson(by: Person): Person {
-  requirePerson(by, 'by')
-  requireRoles(by)
-  return by
-}
-
-function requireRoles({ roles }: Person): void {
-  if (roles !== undefined) texts(roles, 'the roles of by', { least: 0, most: MOST_APPROVERS })
-}
-
 /** @throws TypeError or RangeError for what is no answerer. */
-function readAnswerer(by: Answerer): Answerer {
+export function readAnswerer(by: Answerer): Answerer {
   requirePerson(by, 'by', ANSWERER_NAMES)
-  requireRoles(by)
   const { via } = by
   if (via !== undefined) text(via, 'the via of by', MOST_OF_NAME)
   return by

@@ -238,6 +238,7 @@ describe('an answer', () => {
     ['another member', { id: 'ann', mail: 'x' }],
     ['roles that are no list', { id: 'ann', roles: 'lead' }],
     ['too many roles', { id: 'ann', roles: Array.from({ length: 51 }, (_role, at) => `role:${at}`) }],
+    ['an id that would pass for a role', { id: 'role:lead' }],
     ['a role twice', { id: 'ann', roles: ['role:lead', 'role:lead'] }],
   ])('by %s is refused', async (_, by) => {
     const { engine, id } = await asking({})

@@ -7,6 +7,7 @@ import { bodyTask } from '../../support/body-task.ts'
 import { countSignatures } from '../../support/signatures.ts'
 import { collect } from '../../support/streams.ts'
 
+const MANY_ROLES = Array.from({ length: 51 }, (_, at) => `role:${at}`)
 const ANN = { id: 'ann', name: 'Ann' }
 const DAY_SECONDS = 86_400
 const START_SECONDS = Date.UTC(2000, 0, 1) / 1_000
@@ -105,7 +106,8 @@ describe('the address and the access token of a token', () => {
     expect(read).toHaveLength(5)
     for (const seen of read) {
       expect([seen.link, seen.linkFor(ANN)]).toEqual([token.link, token.linkFor(ANN)])
-      expect(() => seen.linkFor({ id: '' })).toThrow(TypeError)
+      for (const refused of [{ id: '' }, { id: 'role:lead' }, { id: 'ann', roles: MANY_ROLES }])
+        expect(() => seen.linkFor(refused)).toThrow('the person of a link')
       expect(JSON.stringify(seen)).not.toContain('/answer/')
       expect(Object.keys({ ...seen })).not.toContain('link')
     }
