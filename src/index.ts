@@ -187,6 +187,7 @@ export type {
   WaitPromise,
   WaitResult,
   WaitUntilOptions,
+  ReassignTokenOptions,
   WithdrawTokenOptions,
 } from './api/token.ts'
 export type { TransactionOptions } from './api/token.ts'

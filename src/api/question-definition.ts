@@ -5,6 +5,7 @@ import type {
   CompleteTokenOptions,
   CreateTokenOptions,
   Duration,
+  ReassignTokenOptions,
   ForTokenOptions,
   Token,
   TokenLinks,
@@ -87,7 +88,11 @@ export interface DefinedQuestion<Data, Answer> {
   /** Moves the deadline, as `wait.extendToken` does. */
   extend(token: TokenReference, timeout: Duration | Date): Promise<CompletedToken>
   /** Has others answer, as `wait.reassignToken` does. */
-  reassign(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken>
+  reassign(
+    token: TokenReference,
+    approvers: readonly string[],
+    options?: ReassignTokenOptions,
+  ): Promise<CompletedToken>
   /** Those that wait for an answer, newest first. */
   pending(): CursorPagePromise<Token & TokenLinks>
 }

@@ -444,9 +444,13 @@ export interface EngineWaitNamespace extends LinkingWaitNamespace {
   extendToken(token: TokenReference, timeout: Duration | Date): Promise<CompletedToken>
   /**
    * Gives a token that waits other approvers: from then on an answer needs a `by` that is one of these. Rejects with
-   * `ERR_TOKEN_NOT_FOUND`, and with a TypeError or RangeError for approvers that `createToken` would not take.
+   * `ERR_TOKEN_NOT_FOUND`, `ERR_NOT_APPROVER`, and with a TypeError or RangeError for approvers that `createToken` would not take.
    */
-  reassignToken(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken>
+  reassignToken(
+    token: TokenReference,
+    approvers: readonly string[],
+    options?: ReassignTokenOptions,
+  ): Promise<CompletedToken>
   /**
    * How many tokens there are of each status. Of each status up to 10,000 tokens are looked at (`atMost`): a count is exact
    * unless it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/options.md.
@@ -531,6 +535,16 @@ export interface WithdrawTokenOptions {
    * Who withdraws it.
    *
    * @default not known
+   */
+  readonly by?: Answerer
+}
+
+/** Options of `wait.reassignToken`. */
+export interface ReassignTokenOptions {
+  /**
+   * Who reassigns it: refused with `ERR_NOT_APPROVER` if it has approvers, and they are none of them.
+   *
+   * @default your code, which may
    */
   readonly by?: Answerer
 }

@@ -9,6 +9,7 @@ import type {
   Token,
   TokenReference,
   WaitNamespace,
+  ReassignTokenOptions,
   WithdrawTokenOptions,
 } from '../api/token.ts'
 import type { RunExplanation } from '../api/explanation.ts'
@@ -84,7 +85,7 @@ export interface ClientWait extends WaitNamespace {
   reassignToken(
     token: TokenReference,
     approvers: readonly string[],
-    options?: CallOptions,
+    options?: CallOptions & ReassignTokenOptions,
   ): Promise<CompletedToken>
   retrieveToken<Output = unknown>(
     token: TokenReference,

@@ -10,7 +10,6 @@ import { boundJson } from '../http/requests/bounded-parts.ts'
 import { refusingWrongInput } from '../http/requests/wrong-input.ts'
 import { Refusal } from '../http/refusal.ts'
 import { type ErrorCode, WaitpointError } from '../api/errors.ts'
-import { isApprover } from '../questions/approvers.ts'
 import { findNonJson, measureJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
@@ -139,21 +138,16 @@ export async function changeAsked(visit: Visit, id: string, change: TokenChangeN
   if (change === 'withdraw' && visit.inside.host.storage.timesOut !== true)
     throw new Refused(409, 'This storage cannot end a wait before its deadline.')
   const person = await personOf(visit)
-  // Else they could make themselves one.
-  if (change === 'reassign' && person !== undefined) {
-    const question = questionOf((await storedToken(visit.inside, id)).record) ?? {}
-    if (!isApprover(question, person))
-      throw new Refused(403, 'This question has approvers, and only they let others answer.')
-  }
   try {
-    const by = answererOf(person)
     const { success } = await refusingWrongInput(() =>
-      TOKEN_CHANGES[change](visit.engine.wait, { id, form, by }),
+      TOKEN_CHANGES[change](visit.engine.wait, { id, form, person }),
     )
     return success
       ? { location: placeOf(visit, 'tokens', id) }
       : await answered(visit, id, { kind: 'late change' })
   } catch (error) {
+    if (error instanceof WaitpointError && error.code === 'ERR_NOT_APPROVER')
+      throw new Refused(403, 'This question has approvers, and only they let others answer.')
     if (!(error instanceof Refusal)) throw error
     return answered(visit, id, { kind: 'wrong change', problem: error.message })
   }
@@ -162,22 +156,23 @@ export async function changeAsked(visit: Visit, id: string, change: TokenChangeN
 interface AskedChange {
   readonly id: string
   readonly form: URLSearchParams
-  readonly by: Answerer
+  readonly person: Person | undefined
 }
 
 const TOKEN_CHANGES: Readonly<
   Record<TokenChangeName, (wait: EngineWaitNamespace, asked: AskedChange) => Promise<CompletedToken>>
 > = {
-  withdraw(wait, { id, form, by }) {
+  withdraw(wait, { id, form, person }) {
     const reason = textOf(form, 'reason')
-    return wait.withdrawToken(id, { by, ...(reason !== '' && { reason }) })
+    return wait.withdrawToken(id, { by: answererOf(person), ...(reason !== '' && { reason }) })
   },
   extend: (wait, { id, form }) => wait.extendToken(id, textOf(form, 'timeout')),
-  reassign(wait, { id, form }) {
+  reassign(wait, { id, form, person }) {
     const approvers = textOf(form, 'approvers').split(/\s*\n\s*/)
     return wait.reassignToken(
       id,
       approvers.filter((each) => each !== ''),
+      person && { by: person },
     )
   },
 }

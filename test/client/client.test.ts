@@ -442,6 +442,8 @@ describe('createClient', () => {
     const { id } = await t.engine.wait.createToken({ message: 'Refund?', timeout: '1h' })
     const changed = { success: true, status: 'WAITING' }
     expect(await wait.reassignToken(id, ['ann', 'role:lead'])).toEqual(changed)
+    const eve = wait.reassignToken(id, ['eve'], { by: { id: 'eve' } })
+    await expect(eve).rejects.toMatchObject({ code: 'ERR_NOT_APPROVER' })
     const now = t.clock.now()
     for (const [timeout, at] of [
       ['2d', now + 172_800_000],

@@ -11,6 +11,7 @@ import type {
   Token,
   TokenReference,
   Unwrappable,
+  ReassignTokenOptions,
   WithdrawTokenOptions,
 } from '../../api/token.ts'
 import {
@@ -140,9 +141,9 @@ export class WaitCalls implements ClientWait {
   reassignToken(
     token: TokenReference,
     approvers: readonly string[],
-    options: CallOptions = {},
+    { by, ...options }: CallOptions & ReassignTokenOptions = {},
   ): Promise<CompletedToken> {
-    return this.#change(token, { address: REASSIGN_TOKEN_ADDRESS, body: { approvers } }, options)
+    return this.#change(token, { address: REASSIGN_TOKEN_ADDRESS, body: { approvers, by } }, options)
   }
 
   async #change(

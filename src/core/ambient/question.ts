@@ -16,6 +16,7 @@ import type {
   TokenLinks,
   TokenReference,
   LinkedToken,
+  ReassignTokenOptions,
   TypedToken,
   WaitPromise,
   WaitResult,
@@ -133,8 +134,12 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     return askEngine((engine) => engine.wait.extendToken(token, timeout))
   }
 
-  reassign(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken> {
-    return askEngine((engine) => engine.wait.reassignToken(token, approvers))
+  reassign(
+    token: TokenReference,
+    approvers: readonly string[],
+    options?: ReassignTokenOptions,
+  ): Promise<CompletedToken> {
+    return askEngine((engine) => engine.wait.reassignToken(token, approvers, options))
   }
 
   pending(): CursorPagePromise<Token & TokenLinks> {

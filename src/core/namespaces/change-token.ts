@@ -1,5 +1,5 @@
 import { tokenNotFound } from '../../api/not-found.ts'
-import type { CompletedToken, Duration, WithdrawTokenOptions } from '../../api/token.ts'
+import type { CompletedToken, Duration, ReassignTokenOptions, WithdrawTokenOptions } from '../../api/token.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, TokenChange, TokenChanged, TokenRead } from '../../contract/storage.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
@@ -10,9 +10,10 @@ import { GET_TOKEN, type RepeatableCall, SETTLE_TOKEN } from '../host/storage-ca
 import type { Kernel } from '../kernel.ts'
 import { completedToken, questionOf } from '../views/question.ts'
 import { UnknownAnswerer } from '../views/unknown-answerer.ts'
-import { answeredJson, readApprovers } from './questions.ts'
+import { answeredJson, readAnswerer, readApprovers, requireApprover } from './questions.ts'
 
 const WITHDRAW_NAMES: OptionNames<WithdrawTokenOptions> = { reason: true, by: true }
+const REASSIGN_NAMES: OptionNames<ReassignTokenOptions> = { by: true }
 const BY_CALL = new UnknownAnswerer('call')
 
 /** A change, and the token as it was read before. */
@@ -75,11 +76,15 @@ export class TokenChanger {
   }
 
   /** `wait.reassignToken`. */
-  async reassignToken(given: readonly string[]): Promise<CompletedToken> {
+  async reassignToken(given: readonly string[], options: ReassignTokenOptions): Promise<CompletedToken> {
+    requireOptions(options, 'the options of wait.reassignToken', REASSIGN_NAMES)
     const approvers = readApprovers(given)
-    return this.#change((questionJson) => ({
-      questionJson: JSON.stringify({ ...questionOf({ questionJson }), approvers }),
-    }))
+    const by = options.by && readAnswerer(options.by)
+    return this.#change((questionJson) => {
+      const question = questionOf({ questionJson }) ?? {}
+      if (by !== undefined) requireApprover(`Cannot reassign token "${this.#id}"`, question, by)
+      return { questionJson: JSON.stringify({ ...question, approvers }) }
+    })
   }
 
   /** `to` says what the token becomes, of what it asks. Read first: see `CHANGE_TOKEN`. */

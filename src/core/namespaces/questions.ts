@@ -145,7 +145,7 @@ export function checkAnswer(
 ): Awaitable<string | undefined> {
   const { id } = record
   const question = questionOf(record) ?? {}
-  requireApprover(id, question, by)
+  requireApprover(`Cannot complete token "${id}"`, question, by)
   const answered = by && answeredJson(by)
   const schema = given ?? definedSchema(question.id)
   const stored = fromJson(outputJson)
@@ -157,13 +157,11 @@ export function checkAnswer(
   })
 }
 
-function requireApprover(id: string, question: Question, by: Answerer | undefined): void {
+/** @throws WaitpointError `ERR_NOT_APPROVER`. */
+export function requireApprover(what: string, question: Question, by: Answerer | undefined): void {
   if (isApprover(question, by)) return
   const who = by?.id === undefined ? 'without "by"' : `as ${show(by.id)}`
-  throw new WaitpointError(
-    'ERR_NOT_APPROVER',
-    `Cannot complete token "${id}" ${who}: not one of its approvers`,
-  )
+  throw new WaitpointError('ERR_NOT_APPROVER', `${what} ${who}: not one of its approvers`)
 }
 
 function issuesOf(

@@ -42,6 +42,7 @@ import type {
   WaitPromise,
   WaitResult,
   WaitUntilOptions,
+  ReassignTokenOptions,
   WithdrawTokenOptions,
 } from '../../api/token.ts'
 import type { TokenChanger } from './change-token.ts'
@@ -373,8 +374,12 @@ export class EngineWait implements EngineWaitNamespace {
     return this.#change(token, (change) => change.extendToken(timeout))
   }
 
-  reassignToken(token: TokenReference, approvers: readonly string[]): Promise<CompletedToken> {
-    return this.#change(token, (change) => change.reassignToken(approvers))
+  reassignToken(
+    token: TokenReference,
+    approvers: readonly string[],
+    options: ReassignTokenOptions = {},
+  ): Promise<CompletedToken> {
+    return this.#change(token, (change) => change.reassignToken(approvers, options))
   }
 
   #change(

@@ -299,10 +299,15 @@ const routes: readonly Route<RouteContext>[] = [
     {
       id: 'reassignToken',
       summary: 'Give a token that waits other approvers',
-      description: 'From then on an answer needs a `by` that is one of these ids or roles.',
-      body: object({ approvers: arrayOf(TEXT) }),
+      description:
+        'From then on an answer needs a `by` that is one of these ids or roles. One who reassigns it, `by`, must be an approver.',
+      body: object({ approvers: arrayOf(TEXT) }, { by: named('Answerer') }),
     },
-    (wait, id, body) => wait.reassignToken(id, only(body, 'approvers') as string[]),
+    (wait, id, { approvers, by, ...options }) =>
+      wait.reassignToken(id, approvers as string[], {
+        ...options,
+        ...(by !== undefined && { by: sentAnswerer(by) }),
+      }),
   ),
 ]
 

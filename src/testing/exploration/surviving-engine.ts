@@ -202,8 +202,8 @@ export class SurvivingEngine implements Engine {
         this.survive((engine) => engine.wait.completeToken(token, output, options)),
       withdrawToken: (token, options) => this.survive((engine) => engine.wait.withdrawToken(token, options)),
       extendToken: (token, timeout) => this.survive((engine) => engine.wait.extendToken(token, timeout)),
-      reassignToken: (token, approvers) =>
-        this.survive((engine) => engine.wait.reassignToken(token, approvers)),
+      reassignToken: (token, approvers, options) =>
+        this.survive((engine) => engine.wait.reassignToken(token, approvers, options)),
       retrieveToken: (token) => this.survive((engine) => engine.wait.retrieveToken(token)),
       listTokens: (params = {}) =>
         this.#list((engine, after) =>

@@ -208,6 +208,21 @@ describe('wait.reassignToken', () => {
     expect(await t.engine.wait.completeToken(id, 'yes', lead)).toMatchObject({ success: true })
   })
 
+  it('is refused for one who is no approver at that moment, and nothing changes', async () => {
+    await using t = await createTestEngine({ tasks: [] })
+    const { id } = await t.engine.wait.createToken({ choices: ['yes', 'no'], approvers: ['ann', 'bob'] })
+    // Both were approvers when they asked. The first change removes the other one.
+    const [first, second] = await Promise.allSettled([
+      t.engine.wait.reassignToken(id, ['bob'], { by: { id: 'bob' } }),
+      t.engine.wait.reassignToken(id, ['ann'], { by: ANN }),
+    ])
+    expect(first).toMatchObject({ value: { success: true } })
+    expect(second).toMatchObject({ reason: { code: 'ERR_NOT_APPROVER' } })
+    await expect(t.engine.wait.reassignToken(id, ['ann'], { by: {} as never })).rejects.toThrow('by')
+    await expect(t.engine.wait.reassignToken(id, ['ann'], { to: 1 } as never)).rejects.toThrow('"to"')
+    expect((await t.engine.wait.retrieveToken(id)).question?.approvers).toEqual(['bob'])
+  })
+
   it('gives approvers to a token that had none', async () => {
     await using t = await createTestEngine({ tasks: [ask] })
     const { id } = await t.engine.wait.createToken()
