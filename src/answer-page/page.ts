@@ -94,7 +94,7 @@ export function donePage(view: DoneView, options?: AnswerPageOptions): string {
   const { question } = view
   const notice = outcomeOf(view, wording)
   return documentOf({
-    title: `${notice.title}: ${titleOf(question)}`,
+    title: `${notice.title} · ${titleOf(question)}`,
     body: html`${from(wording)} ${settled(notice)} ${heading(question, wording)} ${details(question, wording)}
     ${answerOf(view, wording)}`,
     wording,

@@ -137,12 +137,15 @@ export class Wording {
     return html`<time datetime="${new Date(at).toISOString()}">${text}</time>`
   }
 
-  /** `in 47 minutes`, `2 days ago`. */
+  /** `in 47 minutes`, `2 days ago`, `now`. */
   fromNow(at: number, now: number): string {
     const ms = at - now
     const [size, unit] = UNITS.find(([least]) => Math.abs(ms) >= least) ?? LAST_UNIT
     const count = Math.trunc(ms / size)
-    return new Intl.RelativeTimeFormat(this.lang, { numeric: 'always' }).format(count, unit)
+    return new Intl.RelativeTimeFormat(this.lang, { numeric: count === 0 ? 'auto' : 'always' }).format(
+      count,
+      unit,
+    )
   }
 
   #format(at: number, options: Intl.DateTimeFormatOptions): string {

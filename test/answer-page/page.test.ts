@@ -258,11 +258,12 @@ describe('the page of a question that has ended', () => {
       { kind: 'withdrawn', reader: 'looks', at, by, reason: 'Paid by bank.' },
       'This question was withdrawn. Paid by bank. 2:09 PM UTC (5 minutes ago), by Ann, via mail',
     ],
+    [{ kind: 'withdrawn', reader: 'looks', at: now }, 'This question was withdrawn. 2:14 PM UTC (now)'],
   ])('says of %j how', (outcome, text) => {
     const page = donePage({ question, outcome, model, now })
     expect(read(page)).toContain(text)
     expect(page).not.toContain('<form')
-    expect(page).toContain('<title>')
+    expect(page).toMatch(/<title>\S+ [^<]*[.”] · [^<]+ · waitpoint<\/title>/)
   })
 
   it('shows an answer under the labels of its form', () => {

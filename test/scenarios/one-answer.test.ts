@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import {
+  type AnsweredBy,
   type Answerer,
   type AnyTask,
   type DefineQuestionOptions,
@@ -49,7 +50,7 @@ const PEOPLE = [
   { id: 'bo', roles: ['role:lead'] },
   { id: 'eve', roles: ['role:guest'] },
 ]
-const APPROVERS = [undefined, ['ann'], ['ann', 'role:lead']] as const
+const APPROVERS: readonly (readonly string[] | undefined)[] = [undefined, ['ann'], ['ann', 'role:lead']]
 
 interface SentOffer extends Offer {
   /** By the engine that does not execute the run. */
@@ -59,12 +60,17 @@ interface SentOffer extends Offer {
 type Step =
   | { readonly kind: 'answer'; readonly offers: readonly SentOffer[] }
   | { readonly kind: 'later'; readonly hours: number }
+  | { readonly kind: 'withdraw'; readonly by: Answerer | undefined }
+  | { readonly kind: 'extend'; readonly hours: number }
+  | { readonly kind: 'reassign'; readonly to: readonly string[]; readonly by: Answerer | undefined }
   | { readonly kind: 'look' }
   | { readonly kind: 'restart' }
 
+type Change = Extract<Step, { readonly kind: 'withdraw' | 'extend' | 'reassign' }>
+
 interface Case {
   readonly of: Kind
-  readonly approvers: (typeof APPROVERS)[number]
+  readonly approvers: readonly string[] | undefined
   readonly timeoutHours: number
   readonly steps: readonly Step[]
 }
@@ -95,6 +101,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('later' as const), hours: fc.integer({ min: 1, max: 40 }) }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.oneof(
+      fc.record({ kind: fc.constant('withdraw' as const), by: fc.constantFrom(...PEOPLE) }),
+      fc.record({ kind: fc.constant('extend' as const), hours: fc.integer({ min: 1, max: 60 }) }),
+      fc.record({
+        kind: fc.constant('reassign' as const),
+        to: fc.constantFrom(['ann'], ['eve'], ['role:lead', 'eve']),
+        by: fc.constantFrom(...PEOPLE),
+      }),
+    ),
+  },
   { weight: 1, arbitrary: fc.constant({ kind: 'look' as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'restart' as const }) },
 )
@@ -110,12 +128,15 @@ const programs: fc.Arbitrary<Case> = fc.record({
 class Model {
   status: 'WAITING' | 'COMPLETED' | 'TIMED_OUT' = 'WAITING'
   winner: Offer | undefined
+  withdrawn: AnsweredBy | undefined
   #hours = 0
   #toldHours = 0
-  readonly #case: Case
+  #untilHours: number
+  #approvers: readonly string[] | undefined
 
-  constructor(one: Case) {
-    this.#case = one
+  constructor({ approvers, timeoutHours }: Case) {
+    this.#approvers = approvers
+    this.#untilHours = timeoutHours
   }
 
   /** How often people were told of it: at first, and for each reminder that came due while it waited. */
@@ -125,18 +146,38 @@ class Model {
 
   later(hours: number): void {
     this.#hours += hours
-    const { timeoutHours } = this.#case
-    if (this.status === 'WAITING') this.#toldHours = Math.min(this.#hours, timeoutHours)
-    if (this.status === 'WAITING' && this.#hours >= timeoutHours) this.status = 'TIMED_OUT'
+    if (this.status !== 'WAITING') return
+    this.#toldHours = Math.min(this.#hours, this.#untilHours)
+    if (this.#hours >= this.#untilHours) this.status = 'TIMED_OUT'
+  }
+
+  withdraw(by: AnsweredBy): void {
+    if (this.status !== 'WAITING') return
+    this.status = 'TIMED_OUT'
+    this.withdrawn = by
+  }
+
+  /** From now on; an hour more where that would be the instant of a reminder. */
+  extendedBy(hours: number): number {
+    const most = (this.#hours + hours) % AFTER_HOURS === 0 ? hours + 1 : hours
+    this.#untilHours = this.#hours + most
+    return most
+  }
+
+  reassign(to: readonly string[]): void {
+    if (this.status === 'WAITING') this.#approvers = to
+  }
+
+  isApprover(person: Answerer | undefined): boolean {
+    if (this.#approvers === undefined) return true
+    const names: readonly string[] = person === undefined ? [] : [person.id, ...(person.roles ?? [])]
+    return names.some((name) => this.#approvers?.includes(name))
   }
 
   /** What is told if nothing else happens meanwhile. */
   told({ person, answer }: Offer): Told {
     if (this.status !== 'WAITING') return { kind: 'lost', status: this.status, by: this.by }
-    const { approvers } = this.#case
-    const names: readonly string[] = person === undefined ? [] : [person.id, ...(person.roles ?? [])]
-    if (approvers !== undefined && !names.some((name) => (approvers as readonly string[]).includes(name)))
-      return { kind: 'is no approver' }
+    if (!this.isApprover(person)) return { kind: 'is no approver' }
     return CHOICES.includes(answer as 'approve') ? { kind: 'won' } : { kind: 'does not fit' }
   }
 
@@ -146,7 +187,7 @@ class Model {
   }
 
   get by(): string | undefined {
-    return shownBy(this.winner && storedBy(this.winner))
+    return shownBy(this.winner ? storedBy(this.winner) : this.withdrawn)
   }
 }
 
@@ -210,6 +251,8 @@ class World implements AsyncDisposable {
       await this.#clock.advance(one.hours * HOUR)
       model.later(one.hours)
     } else if (one.kind === 'restart') await this.#restart(this.#engines[1] as TestEngine)
+    else if (one.kind === 'withdraw' || one.kind === 'extend' || one.kind === 'reassign')
+      await this.#change(one, model)
     else if (one.kind === 'look') for (const ways of this.#ways) await ways.look(this.#asked)
     else await this.#answer(one.offers, model)
     await this.#clock.settle()
@@ -218,10 +261,11 @@ class World implements AsyncDisposable {
 
   async expectAs(model: Model): Promise<void> {
     const { engine } = this.#first
-    const { status, output, answeredBy } = await engine.wait.retrieveToken(this.#asked.token.id)
+    const { status, output, answeredBy, withdrawn } = await engine.wait.retrieveToken(this.#asked.token.id)
     const { winner } = model
     const by = winner && storedBy(winner)
     expect([status, output, answeredBy]).toEqual([model.status, winner?.answer, by])
+    expect(withdrawn).toEqual(model.withdrawn)
     const told = Array.from({ length: model.notified }, (_, reminder) => reminder)
     expect(this.#notified).toEqual(told)
     expect((await engine.wait.listTokens()).data).toHaveLength(1)
@@ -230,6 +274,27 @@ class World implements AsyncDisposable {
     if (run !== 'COMPLETED') return
     const { output: end } = await engine.runs.retrieve(this.#run?.id ?? '')
     expect(end).toEqual(model.status === 'TIMED_OUT' ? 'no answer' : [winner?.answer, by ?? null])
+  }
+
+  async #change(one: Change, model: Model): Promise<void> {
+    const { wait } = (this.#engines[1] as TestEngine).engine
+    const { id } = this.#asked.token
+    const by = 'by' in one && one.by !== undefined ? { by: one.by } : {}
+    const wasWaiting = model.status === 'WAITING'
+    const isRefused =
+      wasWaiting && one.kind === 'reassign' && one.by !== undefined && !model.isApprover(one.by)
+    const changed =
+      one.kind === 'withdraw'
+        ? wait.withdrawToken(id, by)
+        : one.kind === 'extend'
+          ? wait.extendToken(id, model.extendedBy(one.hours) * HOUR)
+          : wait.reassignToken(id, one.to, by)
+    if (isRefused) return expect(changed).rejects.toMatchObject({ code: 'ERR_NOT_APPROVER' })
+    const { success, by: toldBy } = await changed
+    if (one.kind === 'withdraw')
+      model.withdraw(storedBy({ way: 'call', person: one.by, answer: '' }) ?? { via: 'call' })
+    else if (one.kind === 'reassign') model.reassign(one.to)
+    expect([success, shownBy(toldBy)]).toEqual([wasWaiting, model.by])
   }
 
   /** Answers that come at once: one that may win does, and all others are told so. */

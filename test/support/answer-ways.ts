@@ -178,6 +178,8 @@ export class AnswerWays {
     if (text.includes('Thank you')) return { kind: 'won' }
     if (text.includes('The time to answer has ended'))
       return { kind: 'lost', status: 'TIMED_OUT', by: undefined }
+    if (text.includes('This question was withdrawn'))
+      return { kind: 'lost', status: 'TIMED_OUT', by: byOn(text) }
     if (!text.includes('answered before you')) throw new Error(`a page that says nothing: ${text}`)
     return { kind: 'lost', status: 'COMPLETED', by: byOn(text) }
   }
@@ -215,6 +217,7 @@ export class AnswerWays {
     if (status === 422) return { kind: 'does not fit' }
     if (text.includes('This question has approvers')) return { kind: 'is no approver' }
     if (!text.includes('changed nothing')) throw new Error(`a page that says nothing: ${text}`)
+    if (text.includes('was withdrawn')) return { kind: 'lost', status: 'TIMED_OUT', by: byOn(text) }
     return text.includes('the token timed out')
       ? { kind: 'lost', status: 'TIMED_OUT', by: undefined }
       : { kind: 'lost', status: 'COMPLETED', by: byOn(text) }
