@@ -161,6 +161,27 @@ describe.skipIf(chromiumPath === undefined)('the published React hooks on a page
     expect(page.thrown).toEqual([])
   })
 
+  it(
+    'say what is wrong with an answer that does not fit, and take another one',
+    { timeout: TEST_MS },
+    async () => {
+      await using app = await served()
+      const token = await app.engine.wait.createToken({
+        message: 'Refund?',
+        schema: { type: 'object', properties: { approved: { const: true } } },
+      })
+      await using page = await open(app, { token: token.id, tokenAccess: token.publicAccessToken })
+      await page.getByRole('button', { name: 'Refuse' }).click()
+      await expect.poll(() => page.getByTestId('answer').textContent(), SHOWN).toContain('approved')
+      expect((await app.engine.wait.retrieveToken(token)).status).toBe('WAITING')
+      await page.getByRole('button', { name: 'Approve' }).click()
+      await shows(page, 'answer', 'Thank you')
+      expect((await app.engine.wait.retrieveToken(token)).output).toEqual({ approved: true })
+      // The page leaves the rejection of its click to the window.
+      expect(page.thrown).toEqual([expect.stringContaining('approved')])
+    },
+  )
+
   it('show why a run failed, also to who comes after its end', { timeout: TEST_MS }, async () => {
     const failing = task({
       id: 'failing',

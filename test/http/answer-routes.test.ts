@@ -213,6 +213,25 @@ describe('the link of a token', () => {
       expect((await engine.wait.retrieveToken(token)).output).toBeUndefined()
     }))
 
+  it('shows the outcome for as long as the token is kept, and is unknown then', async () => {
+    const retention = { maxAge: '3d' } as const
+    await using t = await stillEngine({ baseUrl: 'http://engine.test', retention })
+    const handler = createHandler(t.engine)
+    const token = await t.engine.wait.createToken(QUESTION)
+    await t.engine.wait.completeToken(token, { note: 'fine' }, { by: ANN })
+    await t.clock.advance('70h')
+    expect(await page(handler(request(token.link, { method: 'GET' })))).toEqual([
+      200,
+      expect.stringContaining('Ann'),
+    ])
+    await t.clock.advance('2d')
+    await expect(t.engine.wait.retrieveToken(token)).rejects.toMatchObject({ code: 'ERR_TOKEN_NOT_FOUND' })
+    for (const sent of [request(token.link, { method: 'GET' }), posted(token.link, note('late'))]) {
+      const [status, text] = await page(handler(sent))
+      expect([status, text.includes('Refund')]).toEqual([404, false])
+    }
+  })
+
   it('answers until another deadline, if the token was given one', () =>
     onBench(async ({ engine, handler, t }) => {
       const token = await engine.wait.createToken(QUESTION)
