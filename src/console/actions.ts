@@ -226,7 +226,7 @@ async function answered(visit: Visit, id: string, answer: Answered): Promise<Act
 }
 
 /** Refuses what the visitor may not do before anything is read of the form but its token. */
-async function enter(visit: Visit, action: ConsoleAction): Promise<URLSearchParams> {
+export async function enter(visit: Visit, action: ConsoleAction): Promise<URLSearchParams> {
   if (visit.settings.isReadOnly) throw new Refused(403, 'This console is read-only.')
   // Asked with a request whose body is not read yet.
   const isAllowed = await may(visit, action)

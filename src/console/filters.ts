@@ -1,7 +1,8 @@
+import { RUN_STATUSES } from '../contract/run-states.ts'
 import type { StatusCount } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import { exactly, html, type Html } from '../primitives/html.ts'
-import type { Cursors } from './records.ts'
+import type { Cursors, RunsFilter } from './records.ts'
 import { Refused } from './refused.ts'
 import { badge, count } from './values.ts'
 import { filterOf, linkTo, type Visit } from './visit.ts'
@@ -123,5 +124,19 @@ export function sinceOf(visit: Visit): number | undefined {
     return visit.now - parseDuration(period, 'period')
   } catch {
     throw new Refused(400, `"${period}" is no period.`, 'Write it like 30m, 2h or 7d.')
+  }
+}
+
+/** The runs that the address asks for. */
+export function filterOfRuns(visit: Visit): RunsFilter {
+  const status = choiceOf(visit, 'status', RUN_STATUSES)
+  const [task, tag] = [filterOf(visit, 'task'), filterOf(visit, 'tag')]
+  return {
+    status: status && [status],
+    taskIds: task === undefined ? undefined : [task],
+    tags: tag === undefined ? undefined : [tag],
+    queue: filterOf(visit, 'queue'),
+    from: sinceOf(visit),
+    root: filterOf(visit, 'root'),
   }
 }

@@ -25,6 +25,8 @@ import { type ConsoleOptions, type ConsoleSettings, readConsoleOptions } from '.
 import { documentOf, type PageContent, pageFiles, SECURITY_HEADERS } from './page.ts'
 import { enginesPage } from './pages/engines.ts'
 import { healthPage } from './pages/health.ts'
+import { manyPage } from './pages/many.ts'
+import { actOnMany } from './many.ts'
 import { inboxPage } from './pages/inbox.ts'
 import { loginPage, problemPage } from './pages/login.ts'
 import { queuesPage } from './pages/queues.ts'
@@ -107,6 +109,7 @@ const PAGES = new Map<string, (visit: Visit) => Promise<PageContent>>([
   ['schedules', schedulesPage],
   ['engines', enginesPage],
   ['health', healthPage],
+  ['many', manyPage],
 ])
 
 class Pages {
@@ -309,6 +312,8 @@ class Pages {
         return changeAsked(visit, id, 'extend')
       case 'tokens/reassign':
         return changeAsked(visit, id, 'reassign')
+      case 'many':
+        return actOnMany(visit)
       case 'tasks':
         return triggerTask(visit)
       case 'queues':

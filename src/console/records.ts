@@ -2,6 +2,7 @@ import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { Page, PageRequest, RunFilter, TokenFilter, TokenRead } from '../contract/storage.ts'
 import { runNotFound, tokenNotFound } from '../api/not-found.ts'
 import type { Inside } from '../core/inside.ts'
+import { Refused } from './refused.ts'
 
 /** So many records are on one page. */
 const PAGE_SIZE = 50
@@ -26,6 +27,9 @@ export interface Cursors {
   readonly before?: string | undefined
 }
 
+/** Which runs: no storage lists them by their queue. */
+export type RunsFilter = RunFilter & { readonly queue?: string | undefined }
+
 /** A page of runs, and whether the runs of a queue were looked for without an end. */
 export interface RunsPage extends Page<RunRecord> {
   /** So many runs were looked through. Absent: the storage has found them. */
@@ -49,7 +53,7 @@ export async function newestOfTask(inside: Inside, taskId: string): Promise<RunR
 /** A page of runs. */
 export async function runRecords(
   inside: Inside,
-  { queue, ...filter }: RunFilter & { readonly queue?: string | undefined },
+  { queue, ...filter }: RunsFilter,
   cursors: Cursors,
 ): Promise<RunsPage> {
   const list = (limit: number, { after, before }: Cursors): Promise<Page<RunRecord>> =>
@@ -70,6 +74,37 @@ export async function runRecords(
     after = page.next
   }
   return { records, next: after, lookedThrough }
+}
+
+/** So many runs are canceled or replayed at once, and so many pages of a list looked through for them. */
+export const MOST_AT_ONCE = 1_000
+const MOST_PAGES = 40
+
+/** A run that something is done to. Its values are not kept: there may be a thousand. */
+export type ChosenRun = Pick<RunRecord, 'id' | 'taskId' | 'status' | 'createdAt'>
+
+/** Runs that are named one by one; what is gone is left out. */
+export async function runsById(inside: Inside, ids: readonly string[]): Promise<readonly ChosenRun[]> {
+  if (ids.length > PAGE_SIZE) throw new Refused(400, 'These are too many runs for an address.')
+  const records = await Promise.all(ids.map((id) => inside.read(() => inside.host.storage.runs.get(id))))
+  return records.filter((record) => record !== undefined)
+}
+
+/** The newest runs of a list. */
+export async function runsByFilter(
+  inside: Inside,
+  filter: RunsFilter,
+): Promise<{ readonly records: readonly ChosenRun[]; readonly isMore: boolean }> {
+  const records: ChosenRun[] = []
+  let after: string | undefined
+  for (let pages = 0; pages < MOST_PAGES && records.length < MOST_AT_ONCE; pages += 1) {
+    const page = await runRecords(inside, filter, { after })
+    for (const { id, taskId, status, createdAt } of page.records)
+      records.push({ id, taskId, status, createdAt })
+    if (page.next === undefined) return { records, isMore: false }
+    after = page.next
+  }
+  return { records, isMore: true }
 }
 
 /** The tree that a run is in. */

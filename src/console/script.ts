@@ -290,6 +290,7 @@ const KEYS = {
   k: () => move(-1),
   a: () => act('a'),
   c: () => act('c'),
+  x: () => { const box = current()?.querySelector('[data-pick]'); box?.click(); return box !== null && box !== undefined },
   '?': () => help?.showModal(),
 }
 addEventListener('keydown', (event) => {

@@ -72,6 +72,9 @@ tbody tr:hover { background: var(--hover); }
 [data-gone] { background: var(--sunken); } [data-gone] :is(a, b, dd, .left, time, .status):not(.ended *) { color: var(--soft); } [data-gone] .choose { visibility: hidden; }
 td.num { white-space: nowrap; }
 td.says { color: var(--soft); overflow-wrap: anywhere; } td.says.ink { color: var(--text); }
+[data-pick] { width: 16px; height: 16px; margin: 0 10px 0 0; vertical-align: -3px; accent-color: var(--accent); }
+.list { counter-reset: picked; } [data-pick]:checked { counter-increment: picked; }
+.bulk { display: flex; flex-wrap: wrap; align-items: center; gap: 8px; position: sticky; bottom: 0; padding: 8px 0; background: var(--ground); } .bulk::before { content: counter(picked) ' selected'; font-weight: 540; } @supports selector(:has(*)) { .list:not(:has(:checked)) .bulk { display: none; } }
 td a.name { font-weight: 540; overflow-wrap: anywhere; }
 td .id { color: var(--soft); font-size: 11.5px; }
 td .name + .id { margin-left: 10px; }

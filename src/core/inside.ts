@@ -184,8 +184,11 @@ export interface InsideRuns {
       readonly queue: string | undefined
     },
   ): Promise<Inserted<RunRecord>>
-  /** Stores a run with the payload of another one, or with its own, for an engine that knows its task. */
-  replay(runId: string, like?: { readonly payload: unknown }): Promise<RunRecord>
+  /**
+   * Stores a run with the payload of another one, or with its own, for an engine that knows its task. With `once` it is one run,
+   * however often that is asked for.
+   */
+  replay(runId: string, like?: { readonly payload?: unknown; readonly once?: string }): Promise<RunRecord>
   /**
    * Leaves the attempt of a parked run, which is told nothing any more, as if its process were gone; answers its record.
    * `undefined`: the run is not parked here.
@@ -284,8 +287,9 @@ function runsOf(kernel: Kernel): InsideRuns {
     },
     async replay(runId, like) {
       const original = await readRun(kernel, runId)
-      const payload = like && { payloadJson: toJson(like.payload, 'the payload of run', runId) }
-      return (await storeReplay(kernel, { ...original, ...payload })).record
+      const payload = like &&
+        'payload' in like && { payloadJson: toJson(like.payload, 'the payload of run', runId) }
+      return (await storeReplay(kernel, { ...original, ...payload }, like?.once)).record
     },
     abandon: (runId) => abandon(kernel, runId),
     claim: () => kernel.claimer.poke(),

@@ -102,6 +102,8 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       'no run': '/console/runs?tag=none',
       run: `/console/runs/${run.id}`,
       'failed run': `/console/runs/${failed.id}`,
+      'many runs': '/console/many?do=cancel&status=WAITING',
+      'no runs': '/console/many?do=cancel&run=none',
       inbox: '/console/inbox',
       tokens: '/console/tokens',
       token: `/console/tokens/${data[0]?.id ?? ''}`,

@@ -72,6 +72,7 @@ describe('a login', () => {
       '/',
       '/runs',
       '/runs/run_x',
+      '/many?do=cancel',
       '/inbox',
       '/tokens',
       '/tokens/x',

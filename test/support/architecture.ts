@@ -174,6 +174,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'filters',
     'pages',
     'actions',
+    'many',
     'events',
     'handler',
   ],

@@ -1,18 +1,20 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
 import { defined } from '../../primitives/defined.ts'
-import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
+import { choiceOf, countLinks, cursorsOf, filterForm, filterOfRuns, pageLinks, sinceOf } from '../filters.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { familySizes, MOST_BELOW, openWaits, runRecord, runRecords, type RunsPage } from '../records.ts'
 import { badge, count, duration, moment, short, table } from '../values.ts'
 import { eventsOf, filterOf, linkTo, placeOf, tagLinks, type Visit } from '../visit.ts'
+import { manyParts } from './many.ts'
 import { summaryOf } from './summary.ts'
 
 /** *Runs*: a list with filters. */
 export async function runsPage(visit: Visit): Promise<PageContent> {
   const { inside } = visit
-  const [page, counts] = await Promise.all([pageOfRuns(visit), countsOfRuns(visit)])
+  const [page, counts, many] = await Promise.all([pageOfRuns(visit), countsOfRuns(visit), manyParts(visit)])
+  const isFiltered = !hasNoFilter(visit) && filterOf(visit, 'id') === undefined && page.records.length > 0
   const tasks = inside.tasks.ids
   const form = filterForm(visit, 'runs', [
     { name: 'id', label: 'Run id', placeholder: 'run_…', isSearch: true },
@@ -34,7 +36,12 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
       : table(
           ['Run', 'Status', 'What it says', 'Tags', 'Children', 'Created', 'Took'],
           records.map((record) =>
-            rowOf(visit, { record, waits: waits.get(record.id) ?? [], below: sizes.get(record.id) ?? 0 }),
+            rowOf(visit, {
+              record,
+              waits: waits.get(record.id) ?? [],
+              below: sizes.get(record.id) ?? 0,
+              isChoice: many.bar !== undefined,
+            }),
           ),
           'list',
         )
@@ -45,17 +52,21 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
     body: html`<h1>Runs</h1>
       ${form}
       <div id="counts" data-live>${counts}</div>
-      <div id="list" data-live>
-        ${list}${
-          lookedThrough !== undefined &&
-          html`<p class="note">Looked through ${count(lookedThrough)} runs for this queue.</p>`
-        }${
-          hasNoFilter(visit) &&
-          html`<p class="note">
-            Runs without a parent. <a href="${linkTo(visit, 'runs', { show: 'all' })}">Show children too</a>
-          </p>`
-        }
-      </div>
+      <form class="list" method="get" action="${linkTo(visit, 'many')}">
+        <div id="list" data-live>
+          ${list}${
+            lookedThrough !== undefined &&
+            html`<p class="note">Looked through ${count(lookedThrough)} runs for this queue.</p>`
+          }${
+            hasNoFilter(visit) &&
+            html`<p class="note">
+              Runs without a parent. <a href="${linkTo(visit, 'runs', { show: 'all' })}">Show children too</a>
+            </p>`
+          }
+        </div>
+        ${many.bar}
+      </form>
+      ${many.all !== undefined && isFiltered && html`<p class="note">${many.all}</p>`}
       ${pageLinks(visit, 'runs', page)}`,
   }
 }
@@ -67,18 +78,8 @@ async function pageOfRuns(visit: Visit): Promise<RunsPage> {
     const found = await runRecord(inside, id).catch(() => undefined)
     return { records: found === undefined ? [] : [found] }
   }
-  const status = choiceOf(visit, 'status', RUN_STATUSES)
-  const [task, tag] = [filterOf(visit, 'task'), filterOf(visit, 'tag')]
-  const filter = {
-    status: status && [status],
-    taskIds: task === undefined ? undefined : [task],
-    tags: tag === undefined ? undefined : [tag],
-    queue: filterOf(visit, 'queue'),
-    from: sinceOf(visit),
-    root: filterOf(visit, 'root'),
-    isRoot: hasNoFilter(visit) ? (true as const) : undefined,
-  }
-  return runRecords(inside, filter, cursorsOf(visit))
+  const filter = filterOfRuns(visit)
+  return runRecords(inside, hasNoFilter(visit) ? { ...filter, isRoot: true } : filter, cursorsOf(visit))
 }
 
 /** Then only the roots of trees are listed: a run with many children would fill the page. */
@@ -106,14 +107,19 @@ interface ListedRun {
   readonly waits: readonly TokenRecord[]
   /** How many runs there are below it. */
   readonly below: number
+  /** Whether it can be chosen, to do something to it. */
+  readonly isChoice: boolean
 }
 
-function rowOf(visit: Visit, { record, waits, below }: ListedRun): Html {
+function rowOf(visit: Visit, { record, waits, below, isChoice }: ListedRun): Html {
   const { now } = visit
   const { id, taskId, status, tags, createdAt } = record
   return html`<tr id="row-${id}">
     <td>
-      <a class="name" href="${placeOf(visit, 'runs', id)}" ${!isFinal(status) && html`data-act="c"`}
+      ${isChoice && html`<input type="checkbox" name="run" value="${id}" data-pick aria-label="Select ${short(id)}" />`}<a
+        class="name"
+        href="${placeOf(visit, 'runs', id)}"
+        ${!isFinal(status) && html`data-act="c"`}
         >${short(taskId)}</a
       ><span class="id">${short(id)}</span>
     </td>

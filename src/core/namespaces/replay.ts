@@ -9,11 +9,16 @@ import { INSERT_RUN } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { announced } from './announced.ts'
 
-/** Stores a new run with the payload of another one, whether or not this engine knows its task. */
-export async function storeReplay(kernel: Kernel, original: RunRecord): Promise<Inserted<RunRecord>> {
+/** Stores a new run with the payload of another one, whether or not this engine knows its task; one run for each `once`. */
+export async function storeReplay(
+  kernel: Kernel,
+  original: RunRecord,
+  once?: string,
+): Promise<Inserted<RunRecord>> {
   const { host, claimer } = kernel
   const inserted = await storeRun(kernel, () => {
-    const replay = replayOf(original, host.made('run'))
+    const key = once === undefined ? undefined : { scope: `${original.id}/replay`, value: once }
+    const replay = { ...replayOf(original, host.made('run')), key }
     return RUN_TRIGGER.hasSubscribers ? announced(replay, host) : replay
   })
   claimer.poke()

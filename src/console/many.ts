@@ -1,0 +1,47 @@
+import { WaitpointError } from '../api/errors.ts'
+import { StorageUnavailableError } from '../contract/storage-unavailable.ts'
+import { type Acted, enter } from './actions.ts'
+import { manyDonePage, type ManyAction, type NotDone, requireManyAction } from './pages/many.ts'
+import { MOST_AT_ONCE, runRecord } from './records.ts'
+import { Refused } from './refused.ts'
+import type { Visit } from './visit.ts'
+
+/** Cancels or replays the runs that a page has shown. What cannot be done to one of them is told, and done to the others. */
+export async function actOnMany(visit: Visit): Promise<Acted> {
+  const action = requireManyAction(visit.url.searchParams.get('do'))
+  const form = await enter(visit, action)
+  const ids = (form.get('runs') ?? '').split(' ').filter((id) => id !== '')
+  if (ids.length > MOST_AT_ONCE) throw new Refused(400, 'These are too many runs at once.')
+  const turns = visit.inside.turns(1)
+  const notDone: NotDone[] = []
+  for (const id of ids) {
+    await turns.next()
+    const because = await whyNot(() => ACTS[action](visit, id, form.get('once') ?? ''))
+    if (because !== undefined) notDone.push({ id, because })
+  }
+  return { status: 200, page: manyDonePage(visit, { action, done: ids.length - notDone.length, notDone }) }
+}
+
+/** Each answers why it was not done. `once` is the same for a form that is sent again. */
+const ACTS: Readonly<
+  Record<ManyAction, (visit: Visit, id: string, once: string) => Promise<string | undefined>>
+> = {
+  async cancel({ engine, inside }, id) {
+    await engine.runs.cancel(id)
+    const { status } = await runRecord(inside, id)
+    return status === 'CANCELED' ? undefined : `It had ended: ${status}`
+  },
+  async replay({ inside }, id, once) {
+    await inside.runs.replay(id, { once })
+    return undefined
+  },
+}
+
+async function whyNot(act: () => Promise<string | undefined>): Promise<string | undefined> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof WaitpointError || error instanceof StorageUnavailableError) return error.message
+    throw error
+  }
+}
