@@ -399,7 +399,10 @@ function formatOf(schema: Schema, asked: Asked): TextField['format'] {
   return isLine && !/[\r\n]/.test(typeof asked.default === 'string' ? asked.default : '') ? 'short' : 'long'
 }
 
-/** A browser takes the pattern for one of the whole text, in the mode `v`. */
+/**
+ * A browser takes the pattern for one of the whole text, in the mode `v`, and its page stands still while a bad one runs. So it is given
+ * one that reads characters in turn, with two repetitions at most: it can look back as often as the text is long, squared.
+ */
 function patternOf(schema: Schema): string | undefined {
   const pattern = textIn(schema, 'pattern')
   if (pattern === undefined || pattern.length > MOST_OF_A_PATTERN) return undefined
@@ -408,8 +411,8 @@ function patternOf(schema: Schema): string | undefined {
   } catch {
     return undefined
   }
-  const isWhole = pattern.startsWith('^') && /[^\\]\$$/.test(pattern) && !pattern.includes('|')
-  return isWhole ? pattern : `[\\s\\S]*(?:${pattern})[\\s\\S]*`
+  const isWhole = pattern.startsWith('^') && /[^\\]\$$/.test(pattern)
+  return isWhole && !/[(|]|(?:[*+?,][^]*){3}/.test(pattern) ? pattern : undefined
 }
 
 function numberOf(schema: Schema, asked: Asked): NumberField {
