@@ -1,13 +1,14 @@
-import { format, type OutputUnit, Validator } from '@cfworker/json-schema'
+import { format, Validator } from '@cfworker/json-schema'
 import type { Awaitable } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
 import { type Late, late } from '../primitives/late.ts'
 import type { AnswerIssue } from '../api/question.ts'
+import { issuesOf, PATTERN, pathTo } from './issues.ts'
 import { isPart, type Kind, KEYWORDS, KINDS, NAMES, type SchemaPart } from './keywords.ts'
 import type * as patterns from './pattern.ts'
-import type { ReadPattern } from './pattern.ts'
+import type { Pattern } from './pattern.ts'
 
-/** What finds patterns that run away is a megabyte, and most schemas have none. */
+/** Most schemas have no pattern. */
 export const PATTERNS: Late<typeof patterns> = /* @__PURE__ */ late(() => import('./pattern.ts'))
 
 const MOST_BYTES = 64 * 1_024
@@ -16,19 +17,28 @@ const MOST_DEPTH = 32
 const MOST_UNIQUE = 256
 /** For one answer. A unit takes about a microsecond: one part of a schema is held against one part of an answer. */
 const MOST_WORK = 20_000
-const STEPS_OF_UNIT = 200
+const STEPS_OF_UNIT = 50
 /** Of a text that is measured, which is quicker than a step of a pattern. */
 const CHARACTERS_OF_UNIT = 1_000
-const MOST_ISSUES = 20
+/** Of a text of a format, which the library reads once or a few times. */
+const CHARACTERS_OF_FORMAT = 200
 /** Schemas that are kept as they were read: a question is asked and answered by one, again and again. */
 const MOST_READ = 50
 const known = new Map<string, JsonSchemaCheck>()
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 /** A JSON Schema that is none, or by which answers cannot be checked in a bounded time. */
 export class SchemaRefused extends Error {}
 
-/** The check of one answer takes too long. */
-class TooMuch extends Error {}
+/** The check of one answer takes too long: because of one text, if it is given. */
+class TooMuch extends Error {
+  readonly text: string | undefined
+
+  constructor(text: string | undefined) {
+    super()
+    this.text = text
+  }
+}
 
 /**
  * Checks answers by a JSON Schema (draft 2020-12): in a bounded time, whatever both are, and without making code of the schema.
@@ -36,10 +46,14 @@ class TooMuch extends Error {}
  */
 export class JsonSchemaCheck {
   readonly #validator: Validator
-  /** Of texts, in the order of their formats, and of names of members. */
+  /** Of texts, in the order of their formats. */
   readonly #texts: string[] = []
-  readonly #names: string[] = []
-  #patterns: readonly ReadPattern[] = []
+  #patterns: readonly Pattern[] = []
+  /** Parts with patterns for names of members. */
+  readonly #named: SchemaPart[] = []
+  /** All names of the answer, and the properties of these parts by those that fit. */
+  #names: ReadonlySet<string> = NO_NAMES
+  readonly #found = new Map<SchemaPart, SchemaPart>()
   readonly #prepared = new Set<unknown>()
   readonly #references = new Set<string>()
   #left = Infinity
@@ -51,7 +65,7 @@ export class JsonSchemaCheck {
     const read = known.get(text)
     if (read !== undefined) return read
     const check = new JsonSchemaCheck(text)
-    const isReady = check.#texts.length + check.#names.length === 0
+    const isReady = check.#texts.length + check.#named.length === 0
     return chain(isReady ? check : PATTERNS.use((patterns) => check.#readPatterns(patterns)), (checked) => {
       known.set(text, checked)
       const [oldest] = known.keys()
@@ -78,50 +92,98 @@ export class JsonSchemaCheck {
     }
   }
 
-  #readPatterns({ readPattern }: typeof patterns): this {
-    const read = (pattern: string): ReadPattern => {
+  #readPatterns({ Pattern }: typeof patterns): this {
+    const all = new Map<string, Pattern>()
+    let size = 0
+    const read = (source: string): Pattern => {
       try {
-        return readPattern(pattern)
+        const pattern = all.get(source) ?? new Pattern(source, size)
+        if (!all.has(source)) size += pattern.size
+        all.set(source, pattern)
+        return pattern
       } catch (error) {
-        throw new SchemaRefused(`"pattern" of the schema ${(error as Error).message}`)
+        throw new SchemaRefused(`the pattern ${source} of the schema ${(error as Error).message}`)
       }
     }
     this.#patterns = this.#texts.map(read)
-    const running = this.#names.find((name) => read(name).degree > 1)
-    if (running !== undefined) throw new SchemaRefused(`the pattern of properties ${running} can run away`)
+    for (const part of this.#named) this.#replaceNames(part, read)
     return this
+  }
+
+  /** The library would execute patterns of names by itself: instead, it finds those names of an answer that fit among the properties. */
+  #replaceNames(schema: SchemaPart, read: (source: string) => Pattern): void {
+    const { properties, patternProperties } = schema
+    const named = Object.entries(patternProperties as SchemaPart)
+    const patterns = named.map(([source, part]) => ({ pattern: read(source), part }))
+    delete schema['patternProperties']
+    Object.defineProperty(schema, 'properties', {
+      get: () => {
+        const found = this.#found.get(schema) ?? this.#propertiesOf(properties as SchemaPart, patterns)
+        this.#found.set(schema, found)
+        // The library looks for each of them in each object.
+        this.#spend(Object.keys(found).length / STEPS_OF_UNIT)
+        return found
+      },
+    })
+  }
+
+  #propertiesOf(
+    properties: SchemaPart | undefined,
+    patterns: readonly { readonly pattern: Pattern; readonly part: unknown }[],
+  ): SchemaPart {
+    const found = Object.assign(Object.create(null) as SchemaPart, properties)
+    for (const name of this.#names) {
+      const fitting = patterns.filter(({ pattern }) => this.#fits(pattern, name)).map(({ part }) => part)
+      if (fitting.length > 0) found[name] = { allOf: name in found ? [found[name], ...fitting] : fitting }
+    }
+    return found
   }
 
   /** What is wrong with an answer; nothing if it fits. */
   issues(answer: unknown): readonly AnswerIssue[] {
     this.#left = MOST_WORK
-    tryPattern = (place, answered) => this.#tryPattern(place, answered)
+    tryPattern = (place, text) => this.#fits(this.#patterns[place] as Pattern, text)
     spend = (work) => this.#spend(work)
     try {
+      if (this.#named.length > 0) this.#names = this.#namesIn(answer)
       const { valid, errors } = this.#validator.validate(answer)
-      return valid ? [] : told(errors)
+      return valid ? [] : issuesOf(errors)
     } catch (error) {
       // A schema that refers to itself without an end, in a part that this answer has reached, ends the stack.
       if (error instanceof TooMuch || error instanceof RangeError)
-        return [{ path: [], message: 'is too large to be checked' }]
+        return [
+          { path: pathTo((error as Partial<TooMuch>).text, answer), message: 'is too large to be checked' },
+        ]
       // The library writes the names of members as those of an address.
       if (error instanceof URIError) return [{ path: [], message: 'has a name that is no text' }]
       throw error
     } finally {
+      this.#names = NO_NAMES
+      this.#found.clear()
       tryPattern = undefined
       spend = undefined
     }
   }
 
-  #tryPattern(place: number, text: string): boolean {
-    const { expression, degree } = this.#patterns[place] as ReadPattern
-    this.#spend(text.length ** degree / STEPS_OF_UNIT)
-    return expression.test(text)
+  /** Whether a text fits a pattern. It is to blame for the time if there was enough of it before. */
+  #fits(pattern: Pattern, text: string): boolean {
+    const blamed = this.#left > MOST_WORK / 2 ? text : undefined
+    return pattern.test(text, (steps) => {
+      this.#spend(steps / STEPS_OF_UNIT, blamed)
+    })
   }
 
-  #spend(work: number): void {
+  #spend(work: number, blamed?: string): void {
     this.#left -= work
-    if (this.#left < 0) throw new TooMuch()
+    if (this.#left < 0) throw new TooMuch(blamed)
+  }
+
+  #namesIn(value: unknown, found = new Set<string>()): ReadonlySet<string> {
+    this.#spend(1 / STEPS_OF_UNIT)
+    if (typeof value !== 'object' || value === null) return found
+    if (!Array.isArray(value)) for (const name of Object.keys(value)) found.add(name)
+    for (const inner of Object.values(value)) this.#namesIn(inner, found)
+    return found
   }
 
   /** Makes a schema one whose work is counted, in place, and refuses what is none. */
@@ -145,7 +207,7 @@ export class JsonSchemaCheck {
 
   #preparePatterns(schema: SchemaPart): void {
     const { pattern, patternProperties } = schema
-    this.#names.push(...Object.keys(patternProperties ?? {}))
+    if (patternProperties !== undefined) this.#named.push(schema)
     if (typeof pattern === 'string') {
       delete schema['pattern']
       schema['format'] = patternFormat(this.#texts.push(pattern) - 1)
@@ -176,12 +238,11 @@ export class JsonSchemaCheck {
     })
   }
 
-  /** The library counts the characters of a text for its length, and holds each name of an object against each pattern. */
+  /** The library counts the characters of a text for its length, and reads one of a format. */
   #countTexts(schema: SchemaPart): void {
-    const { minLength, maxLength, patternProperties = {} } = schema
-    if ((minLength ?? maxLength) !== undefined) alsoAll(schema, { format: workFormat(0, CHARACTERS_OF_UNIT) })
-    const { length } = Object.keys(patternProperties as SchemaPart)
-    if (length > 0) alsoAll(schema, { propertyNames: { format: workFormat(length, STEPS_OF_UNIT / length) } })
+    const { minLength, maxLength, format } = schema
+    if ((minLength ?? maxLength) !== undefined) alsoAll(schema, { format: workFormat(CHARACTERS_OF_UNIT) })
+    if (FORMATS.has(format as string)) alsoAll(schema, { format: workFormat(CHARACTERS_OF_FORMAT) })
   }
 }
 
@@ -190,11 +251,11 @@ function alsoAll(schema: SchemaPart, part: SchemaPart): void {
   schema['allOf'] = [...((schema['allOf'] ?? []) as readonly unknown[]), part]
 }
 
-/** A format that every text has, and that counts the work of it: so much, and a unit more for each so many characters. */
-function workFormat(work: number, characters: number): string {
-  const name = `work ${String(work)} ${String(characters)}`
+/** A format that every text has, and that counts the work of it: a unit for each so many characters. */
+function workFormat(characters: number): string {
+  const name = `work ${String(characters)}`
   format[name] ??= (text) => {
-    spend?.(work + text.length / characters)
+    spend?.(text.length / characters)
     return true
   }
   return name
@@ -203,7 +264,6 @@ function workFormat(work: number, characters: number): string {
 /** Those of the check that is at work: the library knows formats by names of all schemas. */
 let spend: ((work: number) => void) | undefined
 let tryPattern: ((place: number, text: string) => boolean) | undefined
-const PATTERN = 'pattern '
 
 function patternFormat(place: number): string {
   const name = `${PATTERN}${String(place)}`
@@ -243,41 +303,4 @@ function partAt(root: SchemaPart, reference: string): unknown {
     },
     start === '#' ? root : undefined,
   )
-}
-
-/** The innermost reasons, one for each place. */
-function told(errors: readonly OutputUnit[]): readonly AnswerIssue[] {
-  const inner = errors.filter(({ keyword }) => !OUTER.has(keyword))
-  const issues = new Map<string, AnswerIssue>()
-  for (const { instanceLocation, keyword, error } of inner.length === 0 ? errors : inner) {
-    if (issues.has(instanceLocation) || issues.size === MOST_ISSUES) continue
-    const isPattern = keyword === 'format' && error.includes(`"${PATTERN}`)
-    const message = isPattern ? 'String does not match pattern.' : error
-    issues.set(instanceLocation, { path: pathOf(instanceLocation), message })
-  }
-  return [...issues.values()]
-}
-
-/** Keywords that say only that a part below them does not fit. */
-const OUTER: ReadonlySet<string> = new Set([
-  '$ref',
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'properties',
-  'patternProperties',
-  'additionalProperties',
-  'items',
-  'prefixItems',
-  'dependentSchemas',
-  'propertyNames',
-  'if',
-])
-
-function pathOf(location: string): readonly (string | number)[] {
-  return location
-    .split('/')
-    .slice(1)
-    .map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'))
-    .map((name) => (/^(?:0|[1-9]\d*)$/.test(name) ? Number(name) : name))
 }

@@ -66,12 +66,48 @@ describe('an answer by a JSON Schema', () => {
     ])
   })
 
+  it('has one pattern at many places', async () => {
+    const schema = { additionalProperties: { pattern: '^a{3000}$' }, patternProperties: { '^a{3000}$': {} } }
+    expect(
+      await issuesOf(
+        {
+          ...schema,
+          allOf: [...repeated({ pattern: '^a{3000}$' }, 9), { minLength: 0, pattern: 'b{6000}' }],
+        },
+        { a: 'b' },
+      ),
+    ).toHaveLength(1)
+  })
+
   it('keeps patterns of two schemas apart', async () => {
     const first = await read({ pattern: '^a' })
     const second = await read({ pattern: '^b' })
     expect(first.issues('a')).toEqual([])
     expect(second.issues('a')).toHaveLength(1)
     expect(first.issues('b')).toHaveLength(1)
+  })
+
+  it('has names that patterns stand for', async () => {
+    const named = {
+      properties: { a1: { maximum: 5 }, toString: { type: 'number' } },
+      patternProperties: { '^a': { type: 'number' }, '1$': { minimum: 2 }, '^__proto__$': { type: 'null' } },
+      additionalProperties: { $ref: '#' },
+    }
+    expect(await issuesOf(named, { a1: 3, b: { a1: 3, a: 1, c: {} } })).toEqual([])
+    expect(await issuesOf(named, { a1: 6, b1: 1, b: { a1: 1, a: 'x' } })).toEqual([
+      ['a1', '6 is greater than 5.'],
+      ['b1', '1 is less than 2.'],
+      ['b.a1', '1 is less than 2.'],
+      ['b.a', 'Instance type "string" is invalid. Expected "number".'],
+    ])
+    expect(await issuesOf(named, JSON.parse('{"b":{"__proto__":1}}'))).toEqual([
+      ['b.__proto__', 'Instance type "number" is invalid. Expected "null".'],
+    ])
+    const referred = { $ref: '#/patternProperties/^a', patternProperties: { '^a': { type: 'object' } } }
+    expect(await issuesOf(referred, 1)).toHaveLength(1)
+    expect(await issuesOf(referred, { a: 1 })).toEqual([
+      ['a', 'Instance type "number" is invalid. Expected "object".'],
+    ])
   })
 
   it('has names of every kind', async () => {
@@ -93,9 +129,10 @@ describe('a schema is refused', () => {
     ['has a part that is no schema', { properties: { a: 1 } }],
     ['has an unknown type', { type: 'date' }],
     ['has a keyword of another kind', { maxLength: '5' }],
-    ['has a pattern that can run away', { properties: { a: { pattern: '^(a+)+$' } } }],
-    ['has such a pattern for names', { patternProperties: { '\\s+$': {} } }],
     ['has a pattern that is none', { pattern: '(' }],
+    ['has a pattern that refers back', { properties: { a: { pattern: '^(a)\\1$' } } }],
+    ['has such a pattern for names', { patternProperties: { '(a)\\1': {} } }],
+    ['has patterns of too many parts', { allOf: [{ pattern: 'a{4000}' }, { pattern: 'b{6000}' }] }],
     ['compares too many values', { type: 'array', uniqueItems: true }],
     ['refers to another document', { $ref: 'https://example.com/schema' }],
     ['refers to nothing', { $ref: '#/$defs/a' }],
@@ -128,20 +165,39 @@ describe('a check ends', () => {
     ],
     ['many against a long constant', { items: { const: 'x'.repeat(60_000) } }, Array.from('x'.repeat(99))],
     ['a text of millions', { pattern: '^[^@]+@[^@]+$' }, 'a'.repeat(5_000_000)],
-    [
-      'a pattern whose steps grow with the square',
-      { pattern: '^[^@]+@[^@]+\\.[^@]+$' },
-      `a@${'.'.repeat(3_000)}@`,
-    ],
+    ['a pattern of many parts', { pattern: '(?:a?){1000}b' }, 'a'.repeat(2_000)],
+    ['a pattern that looks ahead', { pattern: '^(?!.*b)' }, 'a'.repeat(900_000)],
+    ['a long text of a format', { allOf: repeated({ format: 'uri' }, 10) }, `a:${'a'.repeat(900_000)}`],
     ['many lengths of a long text', { allOf: repeated({ minLength: 1 }, 1_000) }, 'x'.repeat(100_000)],
     [
       'many names against many patterns',
-      { patternProperties: Object.fromEntries(repeated(0, 400).map((_, at) => [`^a${at}$`, {}])) },
-      Object.fromEntries(repeated(0, 400).map((_, at) => [`b${at}`, 1])),
+      { patternProperties: Object.fromEntries(repeated(0, 900).map((_, at) => [`^a${at}$`, {}])) },
+      Object.fromEntries(repeated(0, 900).map((_, at) => [`ab${at}`, 1])),
     ],
-    ['a pattern that looks from each place', { pattern: '\\s+$' }, ' '.repeat(100_000) + 'x'],
+    [
+      'many objects of many names',
+      { items: { patternProperties: { '^a': {} } } },
+      repeated(0, 3_000).map((_, at) => ({ [`a${at}`]: 1 })),
+    ],
   ])('also for %s', async (_, schema, answer) => {
     expect(await issuesOf(schema, answer)).toEqual([['', 'is too large to be checked']])
+  })
+
+  it('and says which text is too long for its pattern', async () => {
+    const rows = { items: { properties: { note: { pattern: '^[a-z ]+$' } } } }
+    const answer = [{ note: 'short' }, { note: 'x'.repeat(900_000) }]
+    expect(await issuesOf(rows, answer)).toEqual([['1.note', 'is too large to be checked']])
+    const many = repeated({ note: 'x'.repeat(1_000) }, 900)
+    expect(await issuesOf(rows, many)).toEqual([['', 'is too large to be checked']])
+  })
+
+  it.each([
+    ['^(a+)+$', 'a'.repeat(20_000), 'b'],
+    ['^[^@]+@[^@]+\\.[^@]+$', `a@${'.'.repeat(20_000)}a`, '@'],
+    ['\\s+$', ' '.repeat(50_000), 'x'],
+  ])('soon, by a pattern that JavaScript takes long for: %s', async (pattern, text, end) => {
+    expect(await issuesOf({ pattern }, text)).toEqual([])
+    expect(await issuesOf({ pattern }, `${text}${end}`)).toEqual([['', 'String does not match pattern.']])
   })
 
   it('and long texts, and names by patterns, are checked as ever', async () => {

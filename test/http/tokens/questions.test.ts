@@ -41,7 +41,7 @@ describe('a question over HTTP', () => {
   it.each<[what: string, question: object, error: RegExp]>([
     ['a message that is no text', { message: 7 }, /message/],
     ['a schema that is none', { schema: 'string' }, /schema/],
-    ['a pattern that can run away', { schema: { type: 'string', pattern: '(a+)+$' } }, /schema/],
+    ['a pattern that refers back', { schema: { type: 'string', pattern: '(a)\\1' } }, /schema/],
     ['choices beside a schema', { schema: {}, choices: CHOICES }, /choices/],
     ['a choice that is there twice', { choices: ['a', 'a'] }, /choices/],
     ['no approvers at all', { approvers: [] }, /approvers/],
@@ -69,6 +69,20 @@ describe('a question over HTTP', () => {
         })
       }
       expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+    }))
+
+  it('takes no text that its pattern takes too long for, and says which', () =>
+    onBench(async ({ engine, handler }) => {
+      const schema = { type: 'object', properties: { note: { type: 'string', pattern: '^(a+)+$' } } }
+      const id = await made(handler, { schema })
+      const response = await handler(completion(id, { output: { note: 'a'.repeat(400_000) } }))
+      expect(response.status).toBe(422)
+      expect(await response.json()).toMatchObject({
+        code: 'ERR_OUTPUT_INVALID',
+        issues: [{ path: ['note'], message: 'is too large to be checked' }],
+      })
+      expect((await engine.wait.retrieveToken(id)).status).toBe('WAITING')
+      expect((await handler(completion(id, { output: { note: 'a'.repeat(4_000) } }))).status).toBe(200)
     }))
 
   it('with approvers takes an answer of none, and none by its URL', () =>
