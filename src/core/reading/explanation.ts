@@ -134,9 +134,11 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
   const { queue, concurrencyKey, id } = record
   const isInLane = (other: RunRecord): boolean =>
     other.queue === queue && other.concurrencyKey === concurrencyKey
-  const [set, holders, older, newer] = await Promise.all([
+  const [set, executed, canceled, older, newer] = await Promise.all([
     kernel.read(() => kernel.asked(GET_QUEUE, { name: queue, concurrencyKey })),
     listed(kernel, 'EXECUTING', {}),
+    // Until its function has settled it holds a slot.
+    listed(kernel, 'CANCELED', {}),
     listed(kernel, 'QUEUED', { after: id }),
     listed(kernel, 'QUEUED', { before: id }),
   ])
@@ -155,7 +157,10 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
     ...(limit === undefined ? {} : { limit }),
     isPaused: set?.isPaused ?? false,
     ...startsAt,
-    heldBy: holders.filter((other) => other.slot && isInLane(other)).map((other) => other.id),
+    heldBy: [...executed, ...canceled]
+      .filter((other) => other.slot && isInLane(other))
+      .slice(0, MOST_LOOKED_AT)
+      .map((other) => other.id),
     ahead: ahead.filter(isInLane).length,
     isMore: older.length === MOST_LOOKED_AT || newer.length === MOST_LOOKED_AT,
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }),
@@ -198,32 +203,34 @@ function hindrance({ claimer, slots }: Kernel, data: ExplainedQueue): string {
 
 function listed(
   kernel: Kernel,
-  status: 'EXECUTING' | 'QUEUED',
+  status: 'EXECUTING' | 'CANCELED' | 'QUEUED',
   from: Pick<PageRequest, 'after' | 'before'>,
 ): Promise<readonly RunRecord[]> {
   const request = { filter: { status: [status] }, page: { limit: MOST_LOOKED_AT, ...from } }
   return kernel.read(() => kernel.asked(LIST_RUNS, request)).then(({ records }) => records)
 }
 
-async function waiting(kernel: Kernel, { id, queue, returned }: RunRecord): Promise<Told> {
+async function waiting(kernel: Kernel, record: RunRecord): Promise<Told> {
+  const { id, returned } = record
   const tokens = await kernel.read(() => kernel.asked(RUN_WAITS, id))
   const waits = await Promise.all(tokens.map((token) => explainedWait(kernel, token)))
   const rest = waits.length - MOST_NAMED
   const texts = [...waits.slice(0, MOST_NAMED).map(waitText), ...(rest > 0 ? [`${rest} more`] : [])]
   if (waits.length > 0) {
     const isHeld = kernel.executor.attempts.get(id)?.is('queued') === true
-    const beside = isHeld ? `; its work beside that goes on ${slotFor(kernel, id)}` : ''
+    const beside = isHeld ? `; its work beside that goes on ${await slotFor(kernel, record)}` : ''
     return { reason: 'waiting', waits, sentence: `The run is ${texts.join(', and ')}${beside}.` }
   }
   const state = returned ? 'Its function has returned' : 'All that the run waited for has come'
-  const isPaused =
-    !returned && (await kernel.read(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true
-  const how = isPaused ? `when queue "${queue}" is resumed` : slotFor(kernel, id)
-  return { reason: 'waiting', waits, sentence: `${state}: it goes on ${how}.` }
+  return { reason: 'waiting', waits, sentence: `${state}: it goes on ${await slotFor(kernel, record)}.` }
 }
 
-/** Which free slot a run of this engine gets. */
-function slotFor({ executor, slots }: Kernel, id: string): string {
+/** Which free slot a run gets. */
+async function slotFor(kernel: Kernel, { id, queue, returned }: RunRecord): Promise<string> {
+  const isPaused =
+    !returned && (await kernel.read(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true
+  if (isPaused) return `when queue "${queue}" is resumed`
+  const { executor, slots } = kernel
   const attempt = executor.attempts.get(id)
   if (attempt === undefined) return 'when its engine has a slot for it'
   const ahead = slots.ahead(attempt)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, createEngine, type Engine, type RunExplanation, task, wait } from 'waitpoint'
+import { type AnyTask, createEngine, type Engine, once, type RunExplanation, task, wait } from 'waitpoint'
 import {
   createTestEngine,
   type TestClock,
@@ -114,6 +114,36 @@ const standstills: Readonly<Record<string, Standstill>> = {
     ),
     sentence: 'The run is queued behind 1 run of queue "mail" under key "x" (limit 1, held by run_*).',
     explained: { reason: 'queued', concurrencyKey: 'x', ahead: 1 },
+  },
+  'is held back by a run that was canceled and whose function goes on': {
+    tasks: [endless('a', { name: 'mail', concurrencyLimit: 1 })],
+    begin: async (world) => {
+      const canceled = await begin('a')(world)
+      await world.engine.runs.cancel(canceled?.id ?? '')
+      return begin('a')(world)
+    },
+    sentence: 'The run is queued in queue "mail" (limit 1, held by run_*).',
+    explained: { reason: 'queued', ahead: 0 },
+  },
+  'is to work beside its wait, in a queue that is paused': {
+    tasks: [
+      task({
+        id: 'a',
+        run: async () => {
+          const token = await wait.createToken({ timeout: '1h' })
+          const work = clockOfTest.sleep('1m').then(() => once('work', () => 1))
+          await Promise.all([wait.forToken(token), work])
+        },
+      }),
+    ],
+    begin: async (world) => {
+      const run = await begin('a')(world)
+      await world.engine.queue('task/a').pause()
+      await world.clock.advance('1m')
+      return run
+    },
+    sentence: `The run is waiting for token waitpoint_*, created at ${at(0)}, until ${at(3_600_000)}; its work beside that goes on when queue "task/a" is resumed.`,
+    explained: { reason: 'waiting' },
   },
   'finds no slot in the engine': {
     tasks: [endless('a')],
