@@ -22,6 +22,12 @@ const PARTS = [
     files: ['core', 'random-worlds', 'lost-leases'],
   },
   {
+    what: 'programs of several queues and engines',
+    variable: 'WAITPOINT_CASES',
+    usual: 20_000,
+    files: ['core', 'random-queues'],
+  },
+  {
     what: 'random programs that are recorded and replayed',
     variable: 'WAITPOINT_CASES',
     usual: 10_000,
