@@ -144,8 +144,9 @@ function measureContent(json: object, depth: number, around: Around): number {
 
 function measureItems(items: readonly unknown[], depth: number, around: Around): number {
   let total = CONTAINER_BYTES
-  for (const item of items) {
-    const bytes = measure(item, depth, around)
+  // An iterator takes twenty times as long: 30 ms for as many numbers as there may be in a request.
+  for (let index = 0; index < items.length; index++) {
+    const bytes = measure(items[index], depth, around)
     if (bytes <= ABSENT) return NOT_JSON
     total += bytes
   }
