@@ -93,6 +93,14 @@ describe('many large answers that are asked for at once', () => {
     expect(await work(AT_ONCE)).toBeLessThan(3 * (await work(1)) + 20_000)
   })
 
+  it('do not add up either for runs that start at once: each reads its payload in its turn', async () => {
+    const work = async (count: number): Promise<number> => {
+      for (let at = 0; at < count; at++) await t.engine.trigger(many, ITEMS, { delay: '1h' })
+      return workOf(() => t.clock.advance('1h'), 1)
+    }
+    expect(await work(AT_ONCE)).toBeLessThan(3 * (await work(1)) + 20_000)
+  })
+
   it('answers a run in the JSON in which it is stored, without making values of it', async () => {
     const url = `http://engine.test/api/v3/runs/${names['run'] ?? ''}`
     const headers = { authorization: `Bearer ${SECRET}` }

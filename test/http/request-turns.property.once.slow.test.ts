@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inNextTurn } from '../../src/clock/macrotask-turn.ts'
 import { testClock } from 'waitpoint/testing'
+import { list, MOST_CHARACTERS, mostOf, outOfOrder, VALUES, valueOf } from '../support/many-parts.ts'
 import { countTurnWork } from '../support/turn-work.ts'
 import { turnsByTheQuestion } from '../support/turns-by-the-question.ts'
 import { request, SECRET, textOf } from './requests.ts'
@@ -12,41 +13,20 @@ import { filled, makeWorld, ROUTES, type World } from './route-table.ts'
  * that gives back its payload has it twice.
  */
 const MOST_STEPS = 2_200_000
-const BYTES = 3_000_000
-
-const outOfOrder = (at: number): string => `{"b":${at},"a":1}`
-/** Many of one thing, as JSON. Each takes few bytes, so that many go into a request. */
-const JSON_SHAPES: Readonly<Record<string, (at: number) => string>> = {
-  numbers: () => '1',
-  'short strings': () => '"w"',
-  'different strings': (at) => `"${at.toString(36)}"`,
-  'long strings': (at) => `"a string of some length ${at}"`,
-  escapes: () => '"\\\\u0000\\\\n"',
-  objects: () => '{}',
-  arrays: () => '[[]]',
-  'deep arrays': () => '['.repeat(500) + ']'.repeat(500),
-  'deep objects': () => '{"a":'.repeat(500) + '1' + '}'.repeat(500),
-  'rows with equal keys': (at) => `{"id":${at},"name":"n"}`,
-  'rows with different keys': (at) => `{"${at.toString(36)}":1}`,
-  operations: (at) => `{"type":"set","key":"k${at}","value":1}`,
-  removals: (at) => `{"type":"remove","key":"a","value":{"b":${at}}}`,
-  'rows out of order': outOfOrder,
-}
 
 interface Sent {
   readonly type: string
   readonly body: string
 }
 
-const JSON_TYPE = 'application/json'
-const list = (size: number, item: (at: number) => string, between = ','): string => {
-  const items: string[] = []
-  for (let left = size; left > 0; left -= (items.at(-1)?.length ?? 0) + between.length)
-    items.push(item(items.length))
-  return items.join(between)
+interface Shape {
+  readonly name: string
+  readonly make: (size: number) => Sent | undefined
+  /** As large as it may be. */
+  readonly most: () => number
 }
-const members = (size: number): string => `{${list(size, (at) => `"${at.toString(36)}x":1`)}}`
 
+const JSON_TYPE = 'application/json'
 /** Where a route may read it from. */
 const AROUND: readonly ((value: string) => Sent)[] = [
   (value) => ({ type: JSON_TYPE, body: value }),
@@ -54,10 +34,7 @@ const AROUND: readonly ((value: string) => Sent)[] = [
   (value) => ({ type: '', body: value }),
   (value) => ({ type: JSON_TYPE, body: `{"output":${value}}` }),
   (value) => ({ type: JSON_TYPE, body: `{"payload":${value}}` }),
-  (value) => ({
-    type: JSON_TYPE,
-    body: JSON.stringify({ payload: value, options: { payloadType: JSON_TYPE } }),
-  }),
+  textPayload,
   (value) => ({
     type: JSON_TYPE,
     body: JSON.stringify({
@@ -76,6 +53,7 @@ const AROUND: readonly ((value: string) => Sent)[] = [
   (value) => ({ type: JSON_TYPE, body: `{"operations":[{"type":"append","key":"a","value":${value}}]}` }),
   (value) => ({ type: JSON_TYPE, body: `{"index":0,"task":"echo","payload":${value}}` }),
   (value) => ({ type: JSON_TYPE, body: `{"tags":${value},"scopes":${value}}` }),
+  answer,
 ]
 /** Many of one thing that is no JSON value. */
 const OTHERS: Readonly<Record<string, (size: number) => Sent>> = {
@@ -104,6 +82,19 @@ function removal(value: string): Sent {
   }
 }
 
+function textPayload(value: string): Sent {
+  return { type: JSON_TYPE, body: JSON.stringify({ payload: value, options: { payloadType: JSON_TYPE } }) }
+}
+
+function asText(size: number): Sent {
+  return textPayload(`[${list(size, () => '1')}]`)
+}
+
+/** As the page of a question sends it. */
+function answer(value: string): Sent {
+  return form(`form=1&answer=${value}`)
+}
+
 function escapes(size: number): Sent {
   return form(`a=${'%2c'.repeat(size / 3 - 1)}`)
 }
@@ -117,39 +108,40 @@ function form(body: string): Sent {
 }
 
 const value = fc
-  .tuple(fc.constantFrom('members', ...Object.keys(JSON_SHAPES)), fc.nat({ max: AROUND.length - 1 }))
-  .map(([shape, around]) => {
-    const item = JSON_SHAPES[shape]
-    const make = (size: number): string => (item === undefined ? members(size) : `[${list(size, item)}]`)
-    return [`${shape} ${around}`, (size: number) => AROUND[around]?.(make(size))] as const
-  })
-const other = fc.constantFrom(...Object.entries(OTHERS))
+  .tuple(fc.constantFrom(...VALUES), fc.nat({ max: AROUND.length - 1 }))
+  .map(([parts, around]): Shape => ({
+    name: `${parts} ${around}`,
+    make: (size) => AROUND[around]?.(valueOf(parts, size)),
+    most: () => mostOf(parts),
+  }))
+const other = fc.constantFrom(
+  ...Object.entries(OTHERS).map(([name, make]): Shape => ({ name, make, most: () => MOST_CHARACTERS })),
+)
 const bodied = ROUTES.filter(({ body }) => body !== undefined)
-const large = bodied.filter(({ path }) => /trigger|metadata|complete|callback|items|self/.test(path))
+const large = bodied.filter(({ path }) => /trigger|metadata|complete|callback|items|self|answer/.test(path))
 const draft = fc.record({
   row: fc.oneof(fc.constantFrom(...large), fc.constantFrom(...bodied)),
   shape: fc.oneof(value, other),
-  size: fc.constantFrom<number[]>(60_000, 600_000, BYTES),
+  size: fc.constantFrom<(number | 'most')[]>(60_000, 600_000, 'most'),
 })
 
-/** A removal looks at each item, whatever the order of its keys. */
-const ofRemoval: [string, (size: number) => Sent] = [
-  'rows out of order',
-  (size) => removal(`[${list(size, outOfOrder)}]`),
-]
-const REMOVALS = bodied
-  .filter(({ path }) => path.endsWith('/metadata'))
-  .map((row): [{ row: typeof row; shape: typeof ofRemoval; size: number }] => [
-    { row, shape: ofRemoval, size: 900_000 },
-  ])
+type Example = [{ row: (typeof bodied)[number]; shape: Shape; size: number }]
 
-const DECODED = ['escapes of a field', 'letters of a charset'].flatMap((name) =>
+/** A shape of a size, at the routes whose address has this in it. */
+const at = (part: string, size: number, name: string, make: Shape['make']): Example[] =>
   bodied
-    .filter(({ route }) => route.includes('/callback/'))
-    .map((row): [{ row: typeof row; shape: [string, (size: number) => Sent]; size: number }] => [
-      { row, shape: [name, OTHERS[name]!], size: BYTES },
-    ]),
-)
+    .filter(({ route }) => route.includes(part))
+    .map((row) => [{ row, shape: { name, make, most: () => size }, size }])
+
+const EXAMPLES: readonly Example[] = [
+  // A removal looks at each item, whatever the order of its keys.
+  ...at('/metadata', 900_000, 'rows out of order', (size) => removal(`[${list(size, outOfOrder)}]`)),
+  ...at('/callback/', MOST_CHARACTERS, 'escapes of a field', escapes),
+  ...at('/callback/', MOST_CHARACTERS, 'letters of a charset', letters),
+  ...at('POST /answer/', 60_000, 'keys of an answer', (size) => answer(valueOf('members', size))),
+  // The run begins in the turn of its trigger, and reads what was just read.
+  ...at('/tasks/', 1_900_000, 'numbers as text', asText),
+]
 
 describe('a request of any route, made of many of anything', () => {
   let world: World
@@ -163,13 +155,13 @@ describe('a request of any route, made of many of anything', () => {
 
   it('does bounded work between two turns of the event loop', async () => {
     let through = 0
-    const law = fc.asyncProperty(draft, async ({ row, shape: [name, make], size }) => {
-      const sent = make(size)
+    const law = fc.asyncProperty(draft, async ({ row, shape: { name, make, most }, size }) => {
+      const sent = make(size === 'most' ? most() : size)
       const [method = ''] = row.route.split(' ')
       const headers = { authorization: `Bearer ${SECRET}`, 'content-type': sent?.type ?? '' }
       // One that is settled is answered without its body.
-      const { id, url: tokenUrl } = await world.t.engine.wait.createToken({ timeout: '1d' })
-      const names = { ...world.names, token: id, hash: tokenUrl.slice(-64) }
+      const { id, url: tokenUrl, link } = await world.t.engine.wait.createToken({ message: 'What?' })
+      const names = { ...world.names, token: id, hash: tokenUrl.slice(-64), proof: link.slice(-43) }
       const url = `http://engine.test${filled(row.path, names)}`
       using work = countTurnWork()
       const answering = world.handler(request(url, { method, headers, body: sent?.body ?? '' }))
@@ -177,7 +169,7 @@ describe('a request of any route, made of many of anything', () => {
       expect(work.most(), `${row.route}: ${name} ${size}, ${status}`).toBeLessThan(MOST_STEPS)
       if (status < 300) through += 1
     })
-    await fc.assert(law, { numRuns: 90, examples: [...REMOVALS, ...DECODED] })
+    await fc.assert(law, { numRuns: 90, examples: [...EXAMPLES] })
     expect(through).toBeGreaterThan(5)
   })
 })

@@ -12,6 +12,7 @@ import { toldBefore } from '../../contract/told-answers.ts'
 import { fits, type TaskRegistry } from '../../api/task-definition.ts'
 import { ATTEMPT } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
+import type { Portions } from '../host/portions.ts'
 import { storedAttempts } from '../../api/thrown-attempts.ts'
 import type { Values } from '../../api/values.ts'
 import type { Outage } from '../host/outage.ts'
@@ -32,6 +33,7 @@ interface Parts extends AttemptKernel {
   readonly host: Host
   readonly tasks: TaskRegistry
   readonly values: Values
+  readonly portions: Portions
   readonly outage: Outage
   readonly events: EventQueue
   readonly publisher: Publisher

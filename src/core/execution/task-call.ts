@@ -12,6 +12,7 @@ import {
 } from '../attempt/attempt.ts'
 import { ATTEMPT } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
+import type { Portions } from '../host/portions.ts'
 import { branchContent } from '../waits/key.ts'
 import { loggerOf } from '../host/log-line.ts'
 import { toJson } from '../../api/serialize.ts'
@@ -55,6 +56,7 @@ export interface ThrownAttempt {
 interface Parts {
   readonly host: Host
   readonly values: Values
+  readonly portions: Portions
 }
 
 /** What comes before the call of an attempt that follows an interruption. */
@@ -117,12 +119,14 @@ export class TaskCaller {
   #runTask(attempt: Attempt, tools: RunTools): unknown {
     const { definition, record } = attempt
     const { schema, options } = definition
-    const payload = payloadOf(attempt, this.#kernel.values)
+    const { portions, values } = this.#kernel
+    const turn = portions.take(record.payloadJson?.length ?? 0)
     const isFirst = options.onStart !== undefined && record.attempt === 1
     // A call that the retry policy does not count follows an interruption.
     const isAgain = record.attempt > record.policyAttempt
-    if (schema !== undefined || isFirst || isAgain)
-      return prepareAndRun({ attempt, tools, stored: payload, recall: isAgain ? this.#recall : undefined })
+    if (turn !== undefined || schema !== undefined || isFirst || isAgain)
+      return prepareAndRun({ attempt, tools, turn, values, recall: isAgain ? this.#recall : undefined })
+    const payload = payloadOf(attempt, values)
     attempt.payload = payload
     return options.run(payload, tools)
   }
@@ -131,13 +135,17 @@ export class TaskCaller {
 interface Preparation {
   readonly attempt: Attempt
   readonly tools: RunTools
-  readonly stored: unknown
+  /** Of a large payload: until then others are read. */
+  readonly turn: Promise<void> | undefined
+  readonly values: Values
   readonly recall: Recall | undefined
 }
 
-async function prepareAndRun({ attempt, tools, stored, recall }: Preparation): Promise<unknown> {
+async function prepareAndRun({ attempt, tools, turn, values, recall }: Preparation): Promise<unknown> {
   const { definition } = attempt
   const { options } = definition
+  if (turn !== undefined) await turn
+  const stored = payloadOf(attempt, values)
   if (recall !== undefined) await outsideRuns(() => recall(attempt))
   const payload = await validatePayload(definition, stored)
   attempt.payload = payload

@@ -39,7 +39,12 @@ export function triggerSent(
     const taskOptions = inside.tasks.get(taskId)?.options
     const takesNotes = doesTakeNotes(taskOptions)
     const readNoted = takesNotes ? withNotes : (noted: NotedValue) => readByCodec(inside.values, noted)
-    const { payload, options, packetPath } = readTriggerBody(body, { limits, readNoted, packetAt })
+    const { payload, options, packetPath } = await readTriggerBody(body, {
+      limits,
+      readNoted,
+      packetAt,
+      turns,
+    })
     if (takesNotes) readingNotes(() => notesOf(payload) && taskOptions[TAKES_NOTES](payload))
     await turns.next(typeof body['payload'] === 'string' ? body['payload'].length : 0)
     const keyed = isPublished ? { freeKeyOnFailure: true, ...options } : options

@@ -5,9 +5,10 @@ import { show } from '../../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
+import type { Turns } from '../../core/inside.ts'
 import type { StoredPacket } from './packet-store.ts'
 import { Refusal } from '../refusal.ts'
-import { parseJson } from '../requests/body.ts'
+import { parseLargeJson } from '../requests/body.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
 import { KEPT_ELSEWHERE, NOTED_JSON } from '../../hosted/packets.ts'
 
@@ -25,6 +26,8 @@ export interface TriggerBodyContext {
   readonly readNoted: (payload: NotedValue) => unknown
   /** Returns the packet at a path, if there is one. */
   readonly packetAt: (path: string) => StoredPacket | undefined
+  /** Others have theirs while a payload that was sent as text is read. */
+  readonly turns: Turns
 }
 
 /** Transactions and waits exist only inside the process. */
@@ -41,10 +44,8 @@ const TRIGGERED: ReadOptions = {
  *
  * @throws Refusal 400 or 422 for a body that cannot be read. The engine checks the options later.
  */
-export function readTriggerBody(
-  body: JsonObject,
-  { limits, readNoted, packetAt }: TriggerBodyContext,
-): AskedRun {
+export async function readTriggerBody(body: JsonObject, context: TriggerBodyContext): Promise<AskedRun> {
+  const { limits, packetAt } = context
   const given = body['options'] === undefined ? {} : requireJsonObject(body['options'], '"options"')
   checkServiceOptions(given, TRIGGERED)
   checkQueue(given)
@@ -54,7 +55,7 @@ export function readTriggerBody(
   const { payload } = body
   const { payloadType } = given
   if (payloadType !== KEPT_ELSEWHERE)
-    return { payload: readPayload(payload, payloadType, readNoted), options, packetPath: undefined }
+    return { payload: await readPayload(payload, payloadType, context), options, packetPath: undefined }
   const path = typeof payload === 'string' ? payload : ''
   const packet = packetAt(path)
   if (packet === undefined)
@@ -62,7 +63,7 @@ export function readTriggerBody(
       400,
       `Cannot find the payload ${show(payload)}: it was dropped, or was sent to another handler; send it again`,
     )
-  return { payload: readPayload(packet.text, packet.type, readNoted), options, packetPath: path }
+  return { payload: await readPayload(packet.text, packet.type, context), options, packetPath: path }
 }
 
 /** Older clients also send the concurrency limit of the queue. */
@@ -88,13 +89,17 @@ function checkDebounceKey({ debounce }: JsonObject, { keyLength }: Pick<Limits, 
 }
 
 /** The value of a payload that was sent as text of a type. */
-function readPayload(payload: unknown, type: unknown, readNoted: TriggerBodyContext['readNoted']): unknown {
+async function readPayload(
+  payload: unknown,
+  type: unknown,
+  { readNoted, turns }: Pick<TriggerBodyContext, 'readNoted' | 'turns'>,
+): Promise<unknown> {
   if (type === undefined || typeof payload !== 'string') return payload
   switch (type) {
     case 'application/json':
-      return parseJson(payload)
+      return parseLargeJson(payload, turns)
     case NOTED_JSON:
-      return readNoted(notedPayload(payload))
+      return readNoted(await notedPayload(payload, turns))
     case 'text/plain':
       return payload
     default:
@@ -102,8 +107,11 @@ function readPayload(payload: unknown, type: unknown, readNoted: TriggerBodyCont
   }
 }
 
-function notedPayload(text: string): NotedValue {
-  const { json, meta } = requireJsonObject(parseJson(text), `a payload of type "${NOTED_JSON}"`)
+async function notedPayload(text: string, turns: Turns): Promise<NotedValue> {
+  const { json, meta } = requireJsonObject(
+    await parseLargeJson(text, turns),
+    `a payload of type "${NOTED_JSON}"`,
+  )
   if (meta !== undefined) requireJsonObject(meta, `the "meta" of a payload of type "${NOTED_JSON}"`)
   return { json, meta }
 }
