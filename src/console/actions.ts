@@ -51,7 +51,7 @@ export async function replayRun(visit: Visit, id: string): Promise<Acted> {
 export async function triggerLikeRun(visit: Visit, id: string): Promise<Acted> {
   const form = await enter(visit, 'trigger')
   const typed = form.get('payload') ?? ''
-  const read = readJson(typed)
+  const read = await readJson(visit, typed)
   if ('problem' in read)
     return { status: 422, page: await runPage(visit, id, { typed, problem: read.problem }) }
   const like = await visit.inside.runs.replay(id, { payload: read.value })
@@ -70,7 +70,7 @@ export async function triggerTask(visit: Visit): Promise<Acted> {
     status: 422,
     page: await tasksPage(visit, { taskId, typed, problem }),
   })
-  const read = readJson(typed)
+  const read = await readJson(visit, typed)
   if ('problem' in read) return refused(read.problem)
   try {
     const { id } = await (inside.stored ?? engine).tasks.trigger(taskId, read.value)
@@ -90,7 +90,7 @@ export async function completeToken(visit: Visit, id: string): Promise<Acted> {
   const typed = form.get('output') ?? ''
   if (record.status !== 'WAITING') return answered(visit, id, { kind: 'lost', typed })
   if (question !== undefined) return answerQuestion(visit, { id, question }, [...form])
-  const read = readJson(typed)
+  const read = await readJson(visit, typed)
   if ('problem' in read) return answered(visit, id, { kind: 'wrong', problem: read.problem, typed })
   const { success } = await visit.engine.wait.completeToken(id, read.value, {
     by: answererOf(await personOf(visit)),
@@ -115,9 +115,15 @@ async function answerQuestion(
   fields: readonly SentField[],
 ): Promise<Acted> {
   const { id } = token
+  const { turns } = visit
   const wrong = (problem: string, errors: readonly AnswerError[]): Promise<Acted> =>
     answered(visit, id, { kind: 'wrong', problem, sent: fields, errors })
-  const outcome = await answerByForm(visit.engine, { token, by: answererOf(await personOf(visit)), fields })
+  const outcome = await answerByForm(visit.engine, {
+    token,
+    by: answererOf(await personOf(visit)),
+    fields,
+    turns,
+  })
   switch (outcome.kind) {
     case 'won':
       return { location: placeOf(visit, 'tokens', id) }
@@ -231,7 +237,7 @@ export async function enter(visit: Visit, action: ConsoleAction): Promise<URLSea
   // Asked with a request whose body is not read yet.
   const isAllowed = await may(visit, action)
   // Of a copy, as a page that is drawn for an answer asks with the request once more.
-  const form = await readForm(visit.request.clone())
+  const form = await readForm(visit.request.clone(), visit)
   requireFormToken(form, visit.session)
   if (!isAllowed) throw new Refused(403, 'You may look, but not do this.')
   return form
@@ -239,9 +245,17 @@ export async function enter(visit: Visit, action: ConsoleAction): Promise<URLSea
 
 type ReadJson = { readonly value: unknown } | { readonly problem: string }
 
-function readJson(text: string): ReadJson {
+/** Reads what was typed: its parts are counted in one turn, made into values in the next, and stored or shown in a third. */
+async function readJson({ turns }: Visit, text: string): Promise<ReadJson> {
   if (text.trim() === '') return { value: undefined }
   boundJson(text)
+  await turns.next(text.length)
+  const read = jsonOf(text)
+  await turns.next(text.length)
+  return read
+}
+
+function jsonOf(text: string): ReadJson {
   try {
     const value: unknown = JSON.parse(text)
     // To find what is wrong takes longer than to see that nothing is.

@@ -1,4 +1,5 @@
 import { checkAnnouncedLength, readBody } from '../http/requests/body.ts'
+import type { Turns } from '../core/inside.ts'
 import { urlEncodedFields } from '../http/requests/form.ts'
 import { areEqualSecrets } from '../http/access/equal-secrets.ts'
 import { Refused } from './refused.ts'
@@ -7,14 +8,20 @@ import type { Session } from './session.ts'
 /** A body of a form may be so large: the answer of a token, and how it is encoded. */
 const MOST_BYTES = 3_145_728
 
-/** The fields of a form that was sent, if it is from the console itself. */
-export async function readForm(request: Request, mostBytes: number = MOST_BYTES): Promise<URLSearchParams> {
+/** The fields of a form that was sent, if it is from the console itself. `turns`: for one that may be large. */
+export async function readForm(
+  request: Request,
+  { mostBytes = MOST_BYTES, turns }: { readonly mostBytes?: number; readonly turns?: Turns } = {},
+): Promise<URLSearchParams> {
   requireSameSite(request)
   checkAnnouncedLength(request, mostBytes)
   const contentType = request.headers.get('content-type') ?? ''
   const type = contentType.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded') throw new Refused(415, 'This is no form.')
-  const fields = urlEncodedFields(await readBody(request, mostBytes), contentType)
+  const body = await readBody(request, mostBytes)
+  await turns?.next(body.length)
+  const fields = urlEncodedFields(body, contentType)
+  await turns?.next(body.length)
   return new URLSearchParams(fields.map((field): [string, string] => [...field]))
 }
 

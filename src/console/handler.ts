@@ -1,5 +1,5 @@
 import type { Engine } from '../core/engine.ts'
-import { type Inside, inside, outsideRuns } from '../core/inside.ts'
+import { type Inside, inside, outsideRuns, type Turns } from '../core/inside.ts'
 import { type Connection, LiveRequest } from '../http/live-request.ts'
 import { isReading } from '../http/access/gate.ts'
 import { Refusal } from '../http/refusal.ts'
@@ -96,6 +96,8 @@ type Entrance = { readonly session: Session } | { readonly refusal: Response }
 
 /** A login has a key in it, and nothing else. */
 const MOST_LOGIN_BYTES = 4_096
+/** So many forms go on in one turn, if they are small. */
+const AT_ONCE = 8
 /** The longest address, in characters, that a login leads to. */
 const LONGEST_NEXT = 2_048
 
@@ -115,6 +117,7 @@ const PAGES = new Map<string, (visit: Visit) => Promise<PageContent>>([
 class Pages {
   readonly #engine: Engine
   readonly #inside: Inside
+  readonly #turns: Turns
   readonly #settings: ConsoleSettings
   readonly #sessions: Sessions
   readonly #events: ChangeEvents
@@ -125,6 +128,7 @@ class Pages {
   constructor(engine: Engine, inside: Inside, settings: ConsoleSettings) {
     this.#engine = engine
     this.#inside = inside
+    this.#turns = inside.turns(AT_ONCE)
     this.#settings = settings
     this.#sessions = new Sessions(inside, settings)
     this.#events = new ChangeEvents(engine, inside)
@@ -153,7 +157,14 @@ class Pages {
     const entrance = await this.#enter(request, url)
     if ('refusal' in entrance) return entrance.refusal
     const { session } = entrance
-    const visit = { engine: this.#engine, inside: this.#inside, request, url, session } as const
+    const visit = {
+      engine: this.#engine,
+      inside: this.#inside,
+      turns: this.#turns,
+      request,
+      url,
+      session,
+    } as const
     const whole: Visit = { ...visit, now: this.#inside.host.now(), settings: this.#settings }
     const answer =
       request.method === 'POST'
@@ -198,7 +209,7 @@ class Pages {
     const attempts = this.#sessions.isKnown(request) ? this.#knownAttempts : this.#attempts
     const refusedEarly = this.#pause(attempts, next)
     if (refusedEarly !== undefined) return refusedEarly
-    const form = await readForm(request, MOST_LOGIN_BYTES)
+    const form = await readForm(request, { mostBytes: MOST_LOGIN_BYTES })
     // Other attempts may have come meanwhile.
     const refused = this.#pause(attempts, next)
     if (refused !== undefined) return refused

@@ -1,6 +1,6 @@
 import type { Person } from '../api/question.ts'
 import type { Engine } from '../core/engine.ts'
-import type { Inside } from '../core/inside.ts'
+import type { Inside, Turns } from '../core/inside.ts'
 import { html, type Html } from '../primitives/html.ts'
 import type { ConsoleAction, ConsoleSettings } from './options.ts'
 import type { Session } from './session.ts'
@@ -11,6 +11,8 @@ import { short } from './values.ts'
 export interface Visit {
   readonly engine: Engine
   readonly inside: Inside
+  /** For forms that may be large. */
+  readonly turns: Turns
   readonly request: Request
   readonly url: URL
   readonly now: number

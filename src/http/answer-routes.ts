@@ -151,7 +151,7 @@ async function answer(context: RouteContext, request: Request, asked: Asked): Pr
   if (token.status !== 'WAITING') return pages.show({ ...asked, reader: 'lost' })
   const by: Answerer = person === undefined ? BY_LINK : { ...person, via: 'link' }
   const { options } = pages
-  const outcome = await answerByForm(engine, { token, by, fields: typed, options })
+  const outcome = await answerByForm(engine, { token, by, fields: typed, options, turns })
   // A form may take long to arrive: what is wrong and late is late.
   const now = { token: await stored.wait.retrieveToken(token), person }
   if (outcome.kind === 'won') return pages.show({ ...now, reader: 'won' })

@@ -39,17 +39,21 @@ function markupOf(value: Piece): string {
   return escaped(visible(String(value)))
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
+/** The first is in all others. */
+const ESCAPES = [
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+] as const
 
-/** A text as markup, for what writes markup without {@link html}. */
+/**
+ * A text as markup, for what writes markup without {@link html}. Of a large text that is sent back there may be millions of marks: a
+ * replacement with a call for each takes three times as long.
+ */
 export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (mark) => ESCAPES[mark] ?? '')
+  return ESCAPES.reduce((markup, [mark, escape]) => markup.split(mark).join(escape), text)
 }
 
 /** Marks that change how other text is shown, or are not shown at all: all but tabulators and ends of lines. */

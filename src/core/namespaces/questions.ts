@@ -148,6 +148,7 @@ export function checkAnswer(
   requireApprover(`Cannot complete token "${id}"`, question, by)
   const answered = by && answeredJson(by)
   const schema = given ?? definedSchema(question.id)
+  if (schema === undefined && question.choices === undefined && question.schema === undefined) return answered
   const stored = fromJson(outputJson)
   // Code is given what the task will have; a JSON Schema knows JSON alone.
   const answer = schema === undefined ? plainValue(stored) : values.decode(stored)
@@ -170,7 +171,6 @@ function issuesOf(
   schema: StandardSchemaV1 | undefined,
 ): Awaitable<readonly AnswerIssue[]> {
   if (schema !== undefined) return issuesBy(schema, answer)
-  if (choices === undefined && json === undefined) return []
   if (answer === undefined) return [{ path: [], message: 'is missing' }]
   if (choices === undefined) return chain(JsonSchemaCheck.of(json), (check) => check.issues(answer))
   if (choices.includes(answer as string)) return []

@@ -316,8 +316,10 @@ export class EngineWait implements EngineWaitNamespace {
       schema: this.#schemas.of(completion.token) ?? this.#schemas.of(record),
       values: this.#values,
     }
-    const answered = QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
-    return chain(answered, (answeredJson) => {
+    const turn = this.#kernel.portions.take(outputJson?.length ?? 0, scope)
+    const check = (): Awaitable<string | undefined> =>
+      QUESTIONS.use((questions) => questions.checkAnswer(record, answer))
+    return chain(chain(turn, check), (answeredJson) => {
       const checked = { ...completion, outputJson, question: record.questionJson }
       return this.#settle(
         scope,
