@@ -46,6 +46,28 @@ type Many = (world: {
   readonly count: TurnCount
 }) => Promise<void>
 
+/** Runs that wait for so many tokens, whose outputs have 10 kB. */
+function waitsFor(tokens: number): Many {
+  return async ({ engine, count }) => {
+    const output = 'large output'.repeat(900)
+    const ask = task({
+      id: 'ask',
+      run: async (token: string, { wait }) => wait.forToken(token).unwrap(),
+    })
+    await using one = engine([ask])
+    const ids = await Promise.all(
+      Array.from({ length: tokens }, async () => (await one.wait.createToken({ timeout: '1d' })).id),
+    )
+    const runs = await Promise.all(
+      Array.from({ length: MANY }, (_, at) => one.trigger(ask, ids[at % tokens] ?? '')),
+    )
+    await until(() => one.stats().attempts === MANY && one.stats().executing === 0)
+    using _reads = countReads(output, count)
+    for (const id of ids) await one.wait.completeToken(id, output)
+    for (const run of runs) await run.outcome()
+  }
+}
+
 const ROWS: Readonly<Record<string, Many>> = {
   'runs of one batch': async ({ engine }) => {
     const quick = bodyTask(() => undefined)
@@ -90,18 +112,8 @@ const ROWS: Readonly<Record<string, Many>> = {
     const { runs } = await (await one.trigger(parent)).result()
     expect(runs.every(({ ok }) => ok)).toBe(true)
   },
-  'waits for one token': async ({ engine, count }) => {
-    // A task reads the output of its own.
-    const token = { id: '' }
-    const ask = bodyTask(async ({ wait }) => wait.forToken(token.id).unwrap())
-    await using one = engine([ask])
-    token.id = (await one.wait.createToken({ timeout: '1d' })).id
-    const runs = await Promise.all(Array.from({ length: MANY }, () => one.trigger(ask, null)))
-    await until(() => one.stats().attempts === MANY && one.stats().executing === 0)
-    using _reads = countReads('a large output', count)
-    await one.wait.completeToken(token.id, 'a large output')
-    for (const run of runs) await run.outcome()
-  },
+  'waits for one token': waitsFor(1),
+  'waits, each for its own token': waitsFor(MANY),
   'readers of one stream': async ({ engine, count }) => {
     const chat = bodyTask(async ({ streams }) => {
       await streams.append('s', 1)
@@ -134,8 +146,9 @@ function checked(count: TurnCount): Task<null, void> {
 /** Counts how often a value is read from its text. */
 function countReads(value: string, count: TurnCount): Disposable {
   const { parse } = JSON
+  const json = JSON.stringify(value)
   JSON.parse = (text, ...given) => {
-    if (text === JSON.stringify(value)) count.add()
+    if (text === json) count.add()
     return parse(text, ...given) as unknown
   }
   return { [Symbol.dispose]: () => Object.assign(JSON, { parse }) }
