@@ -11,6 +11,15 @@ import { type TestPool, testPool } from './postgres-schemas.ts'
 
 const say = task({ id: 'say', run: (word: string) => word })
 const ask = task({ id: 'ask', run: (tokenId: string) => wait.forToken<string>(tokenId).unwrap() })
+const askAnew = task({
+  id: 'ask-anew',
+  run: async () => {
+    const token = await wait.createToken({ tags: ['anew'] })
+    // It parks in a later turn than it has made the token.
+    await wait.retrieveToken(token)
+    return wait.forToken<string>(token).unwrap()
+  },
+})
 
 interface ProcessOptions {
   readonly execute?: boolean
@@ -39,7 +48,7 @@ class Process implements AsyncDisposable {
     }
     this.#pool.on('error', () => undefined)
     const storage = postgresStorage({ pool, schema, listenCheckMs, ...(listen !== undefined && { listen }) })
-    this.#open = () => createEngine({ tasks: [say, ask], execute, leaseMs: 3_600_000, storage })
+    this.#open = () => createEngine({ tasks: [say, ask, askAnew], execute, leaseMs: 3_600_000, storage })
     this.engine = this.#open()
   }
 
@@ -61,6 +70,17 @@ class Process implements AsyncDisposable {
   async notifiedFor(word: string): Promise<number> {
     const before = this.notified
     expect(await (await this.engine.trigger(say, word)).result()).toBe(word)
+    return this.notified - before
+  }
+
+  /** How many notifications a run takes that makes a token, waits for it, and goes on with its answer. */
+  async notifiedForToken(): Promise<number> {
+    const before = this.notified
+    const run = await this.engine.trigger(askAnew)
+    while ((await this.engine.runs.retrieve(run.id)).status !== 'WAITING');
+    const [asked] = (await this.engine.wait.listTokens({ tags: ['anew'], status: 'WAITING' })).data
+    await this.engine.wait.completeToken(asked?.id ?? '', 'yes')
+    expect(await run.result()).toBe('yes')
     return this.notified - before
   }
 
@@ -124,6 +144,18 @@ describe('a process on Postgres', () => {
       expect(await answered(second, first)).toBe('yes')
     }
     while ((await first.notifiedFor('alone again')) > 0);
+  })
+
+  it('tells one that listens and looks at nothing of a run alone, though lists of tokens hear of its token', async () => {
+    const schema = schemaOfTest()
+    await using first = new Process(schema, { listenCheckMs: 10 })
+    await using second = new Process(schema, { execute: false })
+    await Promise.all([first, second].map(({ engine }) => engine.ready()))
+    // It begins, parks, goes on and ends. What a slow machine spreads over more turns takes more, but not each time.
+    let inARow = 0
+    for (let run = 0; run < 200 && inARow < 5; run += 1)
+      inARow = (await first.notifiedForToken()) <= 4 ? inARow + 1 : 0
+    expect(inARow).toBe(5)
   })
 
   it('tells one that has lost its connection and listens again', async () => {
