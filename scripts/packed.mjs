@@ -100,20 +100,26 @@ function importEntries() {
 function runProgram() {
   const help = run('npx', '--no-install', 'waitpoint', '--help')
   if (!help.includes('Usage: waitpoint <command>')) throw new Error(`The program says: ${help}`)
-  let refused = { status: 0, stderr: '' }
-  try {
-    run('npx', '--no-install', 'waitpoint', 'runs', 'list')
-  } catch (error) {
-    refused = error
-  }
-  if (refused.status !== 2 || !refused.stderr.includes('name a place'))
-    throw new Error(`The program ends with ${refused.status}: ${refused.stderr}`)
+  expectRefused(2, 'name a place', 'runs', 'list')
+  expectRefused(4, 'npm install pg', 'runs', 'list', '--postgres', 'postgres://127.0.0.1/none')
   const { files: written } = JSON.parse(run('npx', '--no-install', 'waitpoint', 'init', 'app', '--json'))
   const absent = ['.gitignore', '.env', 'package.json', 'tasks/publish.ts'].filter(
     (file) => !written.includes(file),
   )
   if (absent.length > 0) throw new Error(`The program writes an app without ${absent.join(', ')}`)
   return run('npx', '--no-install', 'waitpoint', '--version').trim()
+}
+
+/** A place that cannot be reached ends the program with a sentence that says what to do. */
+function expectRefused(status, sentence, ...words) {
+  let refused = { status: 0, stderr: '' }
+  try {
+    run('npx', '--no-install', 'waitpoint', ...words)
+  } catch (error) {
+    refused = error
+  }
+  if (refused.status !== status || !refused.stderr.includes(sentence))
+    throw new Error(`The program ends with ${refused.status}: ${refused.stderr}`)
 }
 
 try {
