@@ -10,13 +10,15 @@ import type { Visit } from './visit.ts'
 export async function actOnMany(visit: Visit): Promise<Acted> {
   const action = requireManyAction(visit.url.searchParams.get('do'))
   const form = await enter(visit, action)
-  const ids = (form.get('runs') ?? '').split(' ').filter((id) => id !== '')
+  const ids = [...new Set((form.get('runs') ?? '').split(' '))].filter((id) => id !== '')
   if (ids.length > MOST_AT_ONCE) throw new Refused(400, 'These are too many runs at once.')
+  const once = form.get('once') ?? ''
+  if (!/^\w{1,64}$/.test(once)) throw new Refused(400, 'This is no form of a page of many runs.')
   const turns = visit.inside.turns(1)
   const notDone: NotDone[] = []
   for (const id of ids) {
     await turns.next()
-    const because = await whyNot(() => ACTS[action](visit, id, form.get('once') ?? ''))
+    const because = await whyNot(() => ACTS[action](visit, id, once))
     if (because !== undefined) notDone.push({ id, because })
   }
   return { status: 200, page: manyDonePage(visit, { action, done: ids.length - notDone.length, notDone }) }

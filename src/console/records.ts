@@ -62,7 +62,9 @@ export async function runRecords(
   const records: RunRecord[] = []
   let lookedThrough = 0
   let { after } = cursors
+  const turns = inside.turns(1)
   while (lookedThrough < MOST_LOOKED_THROUGH) {
+    await turns.next()
     const page = await list(100, { after })
     for (const record of page.records) {
       lookedThrough += 1
@@ -96,8 +98,10 @@ export async function runsByFilter(
   filter: RunsFilter,
 ): Promise<{ readonly records: readonly ChosenRun[]; readonly isMore: boolean }> {
   const records: ChosenRun[] = []
+  const turns = inside.turns(1)
   let after: string | undefined
   for (let pages = 0; pages < MOST_PAGES && records.length < MOST_AT_ONCE; pages += 1) {
+    await turns.next()
     const page = await runRecords(inside, filter, { after })
     for (const { id, taskId, status, createdAt } of page.records)
       records.push({ id, taskId, status, createdAt })
