@@ -65,7 +65,7 @@ export function countLinks(
     readonly current: string | undefined
   },
 ): Html | undefined {
-  const { after: _after, before: _before, ...filters } = Object.fromEntries(visit.url.searchParams)
+  const filters = filtersOf(visit)
   const shown = Object.entries(counts).filter(([status, { count }]) => count > 0 || status === current)
   if (shown.length === 0) return undefined
   return html`<nav class="counts" aria-label="Statuses">
@@ -80,13 +80,20 @@ export function countLinks(
   </nav>`
 }
 
+/** What the address says of a list, but for the place in it. */
+export function filtersOf({ url }: Visit): Readonly<Record<string, string>> {
+  const { after: _after, before: _before, ...filters } = Object.fromEntries(url.searchParams)
+  return filters
+}
+
 /** Links to the pages before and after this one, which keep the filters. */
 export function pageLinks(
   visit: Visit,
   section: string,
   { next, previous }: { readonly next?: string | undefined; readonly previous?: string | undefined },
 ): Html | undefined {
-  const { after, before, ...filters } = Object.fromEntries(visit.url.searchParams)
+  const { after, before } = Object.fromEntries(visit.url.searchParams)
+  const filters = filtersOf(visit)
   const isFirst = after === undefined && before === undefined
   if (isFirst && next === undefined) return undefined
   return html`<nav class="pages" aria-label="Pages of the list">

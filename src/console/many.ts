@@ -14,10 +14,9 @@ export async function actOnMany(visit: Visit): Promise<Acted> {
   if (ids.length > MOST_AT_ONCE) throw new Refused(400, 'These are too many runs at once.')
   const once = form.get('once') ?? ''
   if (!/^\w{1,64}$/.test(once)) throw new Refused(400, 'This is no form of a page of many runs.')
-  const turns = visit.inside.turns(1)
   const notDone: NotDone[] = []
   for (const id of ids) {
-    await turns.next()
+    await visit.turns.next()
     const because = await whyNot(() => ACTS[action](visit, id, once))
     if (because !== undefined) notDone.push({ id, because })
   }

@@ -56,15 +56,16 @@ export async function runRecords(
   { queue, ...filter }: RunsFilter,
   cursors: Cursors,
 ): Promise<RunsPage> {
-  const list = (limit: number, { after, before }: Cursors): Promise<Page<RunRecord>> =>
-    inside.read(() => inside.host.storage.runs.list(filter, { limit, after, before }))
+  const turns = inside.turns(1)
+  const list = async (limit: number, { after, before }: Cursors): Promise<Page<RunRecord>> => {
+    await turns.next()
+    return inside.read(() => inside.host.storage.runs.list(filter, { limit, after, before }))
+  }
   if (queue === undefined) return list(PAGE_SIZE, cursors)
   const records: RunRecord[] = []
   let lookedThrough = 0
   let { after } = cursors
-  const turns = inside.turns(1)
   while (lookedThrough < MOST_LOOKED_THROUGH) {
-    await turns.next()
     const page = await list(100, { after })
     for (const record of page.records) {
       lookedThrough += 1
@@ -98,10 +99,8 @@ export async function runsByFilter(
   filter: RunsFilter,
 ): Promise<{ readonly records: readonly ChosenRun[]; readonly isMore: boolean }> {
   const records: ChosenRun[] = []
-  const turns = inside.turns(1)
   let after: string | undefined
   for (let pages = 0; pages < MOST_PAGES && records.length < MOST_AT_ONCE; pages += 1) {
-    await turns.next()
     const page = await runRecords(inside, filter, { after })
     for (const { id, taskId, status, createdAt } of page.records)
       records.push({ id, taskId, status, createdAt })

@@ -1,6 +1,6 @@
 import { isFinal } from '../../contract/run-states.ts'
 import { html, type Html } from '../../primitives/html.ts'
-import { filterOfRuns } from '../filters.ts'
+import { filterOfRuns, filtersOf } from '../filters.ts'
 import type { PageContent } from '../page.ts'
 import { type ChosenRun, runsByFilter, runsById } from '../records.ts'
 import { Refused } from '../refused.ts'
@@ -16,23 +16,25 @@ export const MANY = {
   replay: { verb: 'Replay', done: 'started again', fits: (): boolean => true },
 } as const
 export type ManyAction = keyof typeof MANY
+const ACTIONS = Object.keys(MANY) as readonly ManyAction[]
 
 export function requireManyAction(text: string | null): ManyAction {
-  if (text === 'cancel' || text === 'replay') return text
+  const action = ACTIONS.find((each) => each === text)
+  if (action !== undefined) return action
   throw new Refused(400, 'This cannot be done to many runs.', 'They can be canceled, or replayed.')
 }
 
 /** What can be done to the runs of a list that are chosen, and to all that fit its filters. Empty for a visitor who may do nothing. */
 export async function manyParts(visit: Visit): Promise<{ readonly bar?: Html; readonly all?: Html }> {
   const actions: ManyAction[] = []
-  for (const each of ['cancel', 'replay'] as const) if (await may(visit, each)) actions.push(each)
+  for (const each of ACTIONS) if (await may(visit, each)) actions.push(each)
   if (actions.length === 0) return {}
   return {
     bar: html`<div class="bulk">
       ${actions.map((each) => html`<button name="do" value="${each}">${MANY[each].verb} selected…</button>`)}
     </div>`,
     all: html`All that fit:
-    ${actions.map((each) => html`<a href="${linkTo(visit, 'many', { ...filtersOf(visit), do: each })}">${MANY[each].verb.toLowerCase()}…</a> `)}`,
+    ${actions.map((each) => html`<a href="${linkTo(visit, 'many', { ...listFilters(visit), do: each })}">${MANY[each].verb.toLowerCase()}…</a> `)}`,
   }
 }
 
@@ -75,7 +77,7 @@ function leftOut(left: number): string {
 
 /** Exactly what was shown is done, once, however often the form is sent. */
 function confirmation(visit: Visit, action: ManyAction, records: readonly ChosenRun[]): Html {
-  return html`<form method="post" action="${linkTo(visit, 'many', { ...filtersOf(visit), do: action })}">
+  return html`<form method="post" action="${linkTo(visit, 'many', { ...listFilters(visit), do: action })}">
     ${formToken(visit)}<input type="hidden" name="once" value="${visit.inside.host.made('call').id}" />
     <input type="hidden" name="runs" value="${records.map(({ id }) => id).join(' ')}" />
     <button class="main">${MANY[action].verb} ${runsWord(records.length)}</button>
@@ -139,20 +141,14 @@ export function manyDonePage(
   }
 }
 
-/** The filters of the list that it came from. */
-function filtersOf({ url }: Visit): Readonly<Record<string, string>> {
-  const {
-    after: _after,
-    before: _before,
-    do: _do,
-    run: _run,
-    ...filters
-  } = Object.fromEntries(url.searchParams)
+/** Those of the list that it came from. */
+function listFilters(visit: Visit): Readonly<Record<string, string>> {
+  const { do: _do, run: _run, ...filters } = filtersOf(visit)
   return filters
 }
 
 function backLink(visit: Visit): Html {
-  return html`<a class="button" href="${linkTo(visit, 'runs', filtersOf(visit))}">Back to the runs</a>`
+  return html`<a class="button" href="${linkTo(visit, 'runs', listFilters(visit))}">Back to the runs</a>`
 }
 
 function runsWord(number: number): string {
