@@ -4,6 +4,7 @@ import { createTestEngine, type StorageOperation, testClock } from 'waitpoint/te
 import type { Storage } from '../../src/contract/storage.ts'
 import { wrapStorage } from '../../src/testing/storages/wrapped.ts'
 import { isFarAway, isInMemory, projectStorage } from '../support/abandon.ts'
+import { RUN_OPERATIONS } from '../support/run-operations.ts'
 
 /** An operation, or the subscription to the hints of a storage. */
 type Failing = StorageOperation | 'subscribe'
@@ -12,27 +13,12 @@ const OPERATIONS: readonly Failing[] = [
   'open',
   'settings.getOrInsert',
   'subscribe',
-  'tick',
   'prune',
   'leave',
-  'runs.insert',
-  'runs.get',
-  'runs.list',
-  'runs.waits',
   'runs.asked',
-  'runs.update',
-  'runs.claim',
-  'runs.park',
-  'runs.resume',
-  'tokens.insert',
-  'tokens.get',
-  'tokens.list',
-  'tokens.await',
-  'tokens.settle',
   'tokens.release',
-  'chunks.open',
-  'chunks.append',
   'chunks.read',
+  ...RUN_OPERATIONS,
 ]
 
 /** Each of the first calls fails in its turn: more in memory, where a scene takes milliseconds. */

@@ -6,26 +6,10 @@ import { seededRandom } from '../../src/clock/seeded-random.ts'
 import { createEngineOn } from '../../src/core/engine.ts'
 import { wrapStorage } from '../../src/testing/storages/wrapped.ts'
 import { isInMemory, projectStorage } from '../support/abandon.ts'
+import { RUN_OPERATIONS } from '../support/run-operations.ts'
+import { collect } from '../support/streams.ts'
 import { type TurnClock, turnClock } from '../support/turn-clock.ts'
 
-const OPERATIONS: readonly StorageOperation[] = [
-  'tick',
-  'runs.insert',
-  'runs.get',
-  'runs.list',
-  'runs.waits',
-  'runs.update',
-  'runs.claim',
-  'runs.park',
-  'runs.resume',
-  'tokens.insert',
-  'tokens.get',
-  'tokens.list',
-  'tokens.await',
-  'tokens.settle',
-  'chunks.open',
-  'chunks.append',
-]
 /** Longer than a lease. */
 const LATE_MS = 60_000
 /** Without a fault it ends after six seconds of virtual time. */
@@ -138,12 +122,6 @@ async function scene(name: StorageOperation, nth: number, fate: string): Promise
   }
 }
 
-async function collect(chunks: AsyncIterable<unknown>): Promise<readonly unknown[]> {
-  const all: unknown[] = []
-  for await (const chunk of chunks) all.push(chunk)
-  return all
-}
-
 function withFate(
   storage: Storage,
   clock: TurnClock,
@@ -159,7 +137,7 @@ function withFate(
 }
 
 describe.each(Object.keys(FATES))('a call of the storage that %s', (fate) => {
-  it.each(OPERATIONS)('costs a run nothing but time: %s', async (name) => {
+  it.each(RUN_OPERATIONS)('costs a run nothing but time: %s', async (name) => {
     for (let nth = 1; nth <= MOST_CALLS; nth += 1) {
       const { hasCome, ended } = await scene(name, nth, fate)
       expect(ended, `call ${nth}`).toEqual(['COMPLETED', [42, 'yes'], 2, 1, ['begun'], 1])
