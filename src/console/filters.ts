@@ -1,57 +1,12 @@
 import { RUN_STATUSES } from '../contract/run-states.ts'
 import type { StatusCount } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
-import { exactly, html, type Html } from '../primitives/html.ts'
+import { html, type Html } from '../primitives/html.ts'
 import type { Cursors, RunsFilter } from './records.ts'
 import { Refused } from './refused.ts'
+import { isMemberName, type Sought } from './sought.ts'
 import { badge, count } from './values.ts'
 import { filterOf, linkTo, type Visit } from './visit.ts'
-
-/** A field of the filters above a list. */
-export interface FilterField {
-  readonly name: string
-  readonly label: string
-  /** The values to choose from. None: any text. */
-  readonly values?: readonly string[]
-  /** The value that counts when none is chosen. None: no filter. */
-  readonly byDefault?: string
-  readonly placeholder?: string
-  /** Where `/` leads to. */
-  readonly isSearch?: boolean
-}
-
-/** The filters above a list: a form whose fields are in the address of the page. */
-export function filterForm(visit: Visit, section: string, fields: readonly FilterField[]): Html {
-  return html`<form class="filters" method="get" action="${linkTo(visit, section)}" role="search">
-    ${fields.map((field) => html`<label>${field.label}${inputOf(visit, field)}</label>`)}
-    <div class="actions">
-      <button class="main">Show</button><a class="button" href="${linkTo(visit, section)}">Reset</a>
-    </div>
-  </form>`
-}
-
-function inputOf(visit: Visit, field: FilterField): Html {
-  const { name, values, byDefault, placeholder, isSearch = false } = field
-  const value = filterOf(visit, name) ?? byDefault ?? ''
-  if (values === undefined)
-    return html`<input
-      name="${name}"
-      value="${exactly(value)}"
-      ${placeholder !== undefined && html`placeholder="${placeholder}"`}
-      ${isSearch && html`data-search`}
-      autocomplete="off"
-      spellcheck="false"
-    />`
-  const choices = byDefault === undefined ? ['', ...values] : values
-  return html`<select name="${name}">
-    ${choices.map(
-      (each) =>
-        html`<option value="${each}" ${each === value && html`selected`}>
-          ${each === '' ? 'all' : each}
-        </option>`,
-    )}
-  </select>`
-}
 
 /** How many there are of each status, as links that filter by it. */
 export function countLinks(
@@ -110,27 +65,28 @@ export function cursorsOf(visit: Visit): Cursors {
   return after === undefined ? { before: filterOf(visit, 'before') } : { after }
 }
 
-/** One of the known values, if there is one. */
+/** One of the known values, if there is one: `failed` is `FAILED`. */
 export function choiceOf<Value extends string>(
   visit: Visit,
   name: string,
   values: readonly Value[],
 ): Value | undefined {
   const value = filterOf(visit, name)
-  const known = values.find((each) => each === value)
+  const meant = value?.replace(/[- ]/g, '_').toLowerCase()
+  const known = values.find((each) => each.toLowerCase() === meant)
   if (value !== undefined && known === undefined)
     throw new Refused(400, `There is no ${name} "${value}".`, `Use one of ${values.join(', ')}.`)
   return known
 }
 
-/** Since when, for a period until now. */
+/** The instant that a list begins at. */
 export function sinceOf(visit: Visit): number | undefined {
-  const period = filterOf(visit, 'period')
-  if (period === undefined) return undefined
+  const since = filterOf(visit, 'since')
+  if (since === undefined) return undefined
   try {
-    return visit.now - parseDuration(period, 'period')
+    return visit.now - parseDuration(since, 'since')
   } catch {
-    throw new Refused(400, `"${period}" is no period.`, 'Write it like 30m, 2h or 7d.')
+    throw new Refused(400, `Nothing is since "${since}".`, 'Write it like 30m, 2h or 7d.')
   }
 }
 
@@ -142,8 +98,17 @@ export function filterOfRuns(visit: Visit): RunsFilter {
     status: status && [status],
     taskIds: task === undefined ? undefined : [task],
     tags: tag === undefined ? undefined : [tag],
-    queue: filterOf(visit, 'queue'),
     from: sinceOf(visit),
     root: filterOf(visit, 'root'),
+    sought: soughtOf(visit),
   }
+}
+
+/** What runs are looked through for, if the address asks for any of it. */
+export function soughtOf(visit: Visit): Sought | undefined {
+  const [queue, text] = [filterOf(visit, 'queue'), filterOf(visit, 'text')]
+  const members = Object.entries(filtersOf(visit)).filter(([name]) => isMemberName(name))
+  return queue === undefined && text === undefined && members.length === 0
+    ? undefined
+    : { queue, text, members }
 }

@@ -37,6 +37,7 @@ import { tasksPage } from './pages/tasks.ts'
 import { tokenPage } from './pages/token.ts'
 import { tokensPage } from './pages/tokens.ts'
 import { Refused } from './refused.ts'
+import { searchedAddress } from './search.ts'
 import { type Session, Sessions } from './session.ts'
 import { linkTo, may, type Visit } from './visit.ts'
 
@@ -251,6 +252,8 @@ class Pages {
   ): Promise<Response> {
     if (!isReading(visit.request)) throw new Refused(405, 'This cannot be done.')
     if (action !== undefined) return this.#part(visit, { section, id, action })
+    const searched = searchedAddress(visit)
+    if (searched !== undefined) return redirect(searched)
     const page = id === undefined ? PAGES.get(section) : undefined
     if (page !== undefined) return this.#page(await page(visit), 200, visit)
     switch (`${section}${id === undefined ? '' : '/:id'}`) {

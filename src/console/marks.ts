@@ -11,6 +11,11 @@ export const MARKS: Html = html`<svg class="unseen" aria-hidden="true">
       <path d="M-1.5 1.5l3-3M0 6l6-6M4.5 7.5l3-3" />
     </pattern>
   </defs>
+  <symbol id="i-search" viewBox="0 0 16 16">
+    <circle cx="7" cy="7" r="4.5" />
+    <path d="M10.5 10.5l3 3" />
+  </symbol>
+  <symbol id="i-x" viewBox="0 0 16 16"><path d="M3 3l10 10M13 3 3 13" /></symbol>
   <symbol id="i-right" viewBox="0 0 16 16"><path d="M5 2.5 11 8l-6 5.5" /></symbol>
   <symbol id="i-executing" viewBox="0 0 16 16"><path class="full" d="M5 3.2v9.6L12.6 8z" /></symbol>
   <symbol id="i-waiting" viewBox="0 0 16 16">

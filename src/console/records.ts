@@ -3,11 +3,13 @@ import type { Page, PageRequest, RunFilter, TokenFilter, TokenRead } from '../co
 import { runNotFound, tokenNotFound } from '../api/not-found.ts'
 import type { Inside } from '../core/inside.ts'
 import { Refused } from './refused.ts'
+import { isSought, type Sought, sizeOfSought } from './sought.ts'
 
 /** So many records are on one page. */
 const PAGE_SIZE = 50
-/** So many runs are looked through for those of a queue: no storage lists runs by their queue. */
+/** So many runs, and so many characters of them, are looked through for what no storage lists them by. */
 const MOST_LOOKED_THROUGH = 1_000
+const MOST_CHARACTERS = 20_000_000
 
 /** So many of the newest runs of a tree are read, and so many of the oldest if there are more. */
 const MOST_NEWEST = 200
@@ -27,10 +29,10 @@ export interface Cursors {
   readonly before?: string | undefined
 }
 
-/** Which runs: no storage lists them by their queue. */
-export type RunsFilter = RunFilter & { readonly queue?: string | undefined }
+/** Which runs: no storage lists them by what is sought. */
+export type RunsFilter = RunFilter & { readonly sought?: Sought | undefined }
 
-/** A page of runs, and whether the runs of a queue were looked for without an end. */
+/** A page of runs, and how far they were looked for. */
 export interface RunsPage extends Page<RunRecord> {
   /** So many runs were looked through. Absent: the storage has found them. */
   readonly lookedThrough?: number
@@ -53,30 +55,34 @@ export async function newestOfTask(inside: Inside, taskId: string): Promise<RunR
 /** A page of runs. */
 export async function runRecords(
   inside: Inside,
-  { queue, ...filter }: RunsFilter,
+  { sought, ...filter }: RunsFilter,
   cursors: Cursors,
 ): Promise<RunsPage> {
-  const turns = inside.turns(1)
+  const [turns, looks] = [inside.turns(1), inside.turns(100)]
   const list = async (limit: number, { after, before }: Cursors): Promise<Page<RunRecord>> => {
     await turns.next()
     return inside.read(() => inside.host.storage.runs.list(filter, { limit, after, before }))
   }
-  if (queue === undefined) return list(PAGE_SIZE, cursors)
+  if (sought === undefined) return list(PAGE_SIZE, cursors)
   const records: RunRecord[] = []
-  let lookedThrough = 0
+  let [lookedThrough, characters] = [0, 0]
   let { after } = cursors
-  while (lookedThrough < MOST_LOOKED_THROUGH) {
+  for (;;) {
     const page = await list(100, { after })
     for (const record of page.records) {
+      const size = sizeOfSought(record)
+      await looks.next(size)
       lookedThrough += 1
+      characters += size
       after = record.id
-      if (record.queue === queue) records.push(record)
-      if (records.length === PAGE_SIZE) return { records, next: after, lookedThrough }
+      if (isSought(record, sought)) records.push(record)
+      const isEnough =
+        records.length === PAGE_SIZE || lookedThrough === MOST_LOOKED_THROUGH || characters > MOST_CHARACTERS
+      if (isEnough) return { records, next: after, lookedThrough }
     }
     if (page.next === undefined) return { records, lookedThrough }
     after = page.next
   }
-  return { records, next: after, lookedThrough }
 }
 
 /** So many runs are canceled or replayed at once, and so many pages of a list looked through for them. */

@@ -79,8 +79,10 @@ td a.name { font-weight: 540; overflow-wrap: anywhere; }
 td .id { color: var(--soft); font-size: 11.5px; }
 td .name + .id { margin-left: 10px; }
 td a .id { color: var(--accent); }
-form.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(132px, 1fr)); gap: 10px; align-items: end; margin: 16px 0; }
-form.filters .actions { flex-wrap: nowrap; }
+.search { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; min-height: 36px; margin: 16px 0; padding: 3px 4px 3px 10px; border: 1px solid var(--field); border-radius: 8px; background: var(--raised); }
+.search:focus-within { outline: 2px solid var(--accent); outline-offset: -1px; } .search > .i { color: var(--soft); }
+.search input { flex: 1 1 180px; width: auto; height: 28px; margin: 0; padding: 0 4px; border: 0; background: none; outline: 0; text-overflow: ellipsis; } .search button { min-height: 28px; border-color: transparent; color: var(--soft); }
+.chip { display: inline-flex; align-items: center; gap: 6px; min-height: 24px; padding: 0 7px; border-radius: 5px; background: var(--accent-wash); color: var(--text); font-size: 12px; overflow-wrap: anywhere; } .chip b { font-weight: 500; color: var(--soft); } .chip .i { width: 10px; height: 10px; color: var(--soft); }
 label { display: block; font-size: 12px; color: var(--soft); }
 input, select, textarea, button { font: inherit; color: inherit; }
 input, select, textarea { width: 100%; height: 32px; margin-top: 2px; padding: 0 10px; border: 1px solid var(--field); border-radius: 6px; background: var(--raised); color: var(--text); font-size: 13px; }
@@ -201,7 +203,6 @@ const NARROW = `
   td .name + .id { display: block; margin: 0; }
   td[data-label]::before { content: attr(data-label) ' '; color: var(--soft); font-size: 12px; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  form.filters { grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
 @media (forced-colors: active) { button.main { border-width: 2px; } [data-at] { outline: 2px solid Highlight; outline-offset: -2px; } }
 `

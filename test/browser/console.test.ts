@@ -100,6 +100,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     paths = {
       runs: '/console/runs',
       'no run': '/console/runs?tag=none',
+      searched: `/console/runs?status=failed&text=long&payload.${'x'.repeat(60)}=${'y'.repeat(60)}`,
       run: `/console/runs/${run.id}`,
       'failed run': `/console/runs/${failed.id}`,
       'many runs': '/console/many?do=cancel&status=WAITING',
@@ -151,11 +152,6 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
           )
           // Under its title a page begins with some room.
           expect([name, width, gap ?? 14]).toEqual([name, width, expect.toSatisfy((px) => px > 8)])
-          const buttons = await page.evaluate<readonly number[]>(
-            `Array.from(document.querySelectorAll('form.filters .actions > *'), (button) => button.getBoundingClientRect().top)`,
-          )
-          // Show and Reset stand side by side.
-          expect([name, width, new Set(buttons).size < 2]).toEqual([name, width, true])
           await page.evaluate(axe)
           const violations = await page.evaluate<readonly unknown[]>(VIOLATIONS)
           expect([name, width, violations]).toEqual([name, width, []])
@@ -163,6 +159,19 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       }
     },
   )
+
+  it('searches by words and the Enter key, with and without JavaScript', { timeout: TEST_MS }, async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      await using page = await open({ javaScriptEnabled })
+      await page.fill('[name=q]', 'status:failed "long long"')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`${server.url}/console/runs?status=failed&text=long+long`)
+      expect(await page.textContent('#list')).toContain('failing')
+      expect(await page.textContent('#list')).not.toContain('review')
+      await page.click('.chip[aria-label="Remove status failed"]')
+      await page.waitForURL(`${server.url}/console/runs?text=long+long`)
+    }
+  })
 
   it('works without JavaScript', { timeout: TEST_MS }, async () => {
     await using page = await open({ javaScriptEnabled: false })
@@ -281,7 +290,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await using page = await open()
     await page.goto(`${server.url}/console/runs`)
     await page.keyboard.press('/')
-    expect(await page.evaluate('document.activeElement.name')).toBe('id')
+    expect(await page.evaluate('document.activeElement.name')).toBe('q')
     await page.keyboard.press('Escape')
     await page.evaluate('document.activeElement.blur()')
     await page.keyboard.press('j')
@@ -402,7 +411,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await expect.poll(async () => (await engine.wait.retrieveToken(token)).output, SHOWN).toBe('x')
     await page.goto(`${server.url}/console/tokens?tag=none`)
     await page.keyboard.press('/')
-    expect(await page.evaluate('document.activeElement.name')).toBe('tag')
+    expect(await page.evaluate('document.activeElement.name')).toBe('q')
     await page.keyboard.press('Escape')
     expect(await page.evaluate('document.activeElement === document.body')).toBe(true)
   })

@@ -56,7 +56,7 @@ describe('text that is hostile', () => {
       `/runs?tag=${query}`,
       `/runs?id=${query}`,
       `/runs?status=${query}`,
-      `/runs?period=${query}`,
+      `/runs?since=${query}`,
       `/runs?task=${query}&queue=${query}&after=run_${query}`,
       ...runs.map((run) => `/runs/${run.id}`),
       `/many?do=replay&${runs.map((run) => `run=${run.id}`).join('&')}`,

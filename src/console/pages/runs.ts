@@ -1,33 +1,24 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
 import { defined } from '../../primitives/defined.ts'
-import { choiceOf, countLinks, cursorsOf, filterForm, filterOfRuns, pageLinks, sinceOf } from '../filters.ts'
+import { choiceOf, countLinks, cursorsOf, filterOfRuns, pageLinks, sinceOf, soughtOf } from '../filters.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { familySizes, MOST_BELOW, openWaits, runRecord, runRecords, type RunsPage } from '../records.ts'
+import { RUN_WORDS, searchField } from '../search.ts'
 import { badge, count, duration, moment, short, table } from '../values.ts'
 import { eventsOf, filterOf, linkTo, placeOf, tagLinks, type Visit } from '../visit.ts'
 import { manyParts } from './many.ts'
 import { summaryOf } from './summary.ts'
+
+/** So many tasks are proposed to a search. */
+const MOST_PROPOSED = 100
 
 /** *Runs*: a list with filters. */
 export async function runsPage(visit: Visit): Promise<PageContent> {
   const { inside } = visit
   const [page, counts, many] = await Promise.all([pageOfRuns(visit), countsOfRuns(visit), manyParts(visit)])
   const isFiltered = !hasNoFilter(visit) && filterOf(visit, 'id') === undefined && page.records.length > 0
-  const tasks = inside.tasks.ids
-  const form = filterForm(visit, 'runs', [
-    { name: 'id', label: 'Run id', placeholder: 'run_…', isSearch: true },
-    { name: 'status', label: 'Status', values: RUN_STATUSES },
-    {
-      name: 'task',
-      label: 'Task',
-      ...(tasks.length > 0 && tasks.length < 100 ? { values: tasksOf(visit) } : {}),
-    },
-    { name: 'tag', label: 'Tag' },
-    { name: 'queue', label: 'Queue' },
-    { name: 'period', label: 'Created within', placeholder: '30m, 2h, 7d' },
-  ])
   const { records, lookedThrough } = page
   const [waits, sizes] = await Promise.all([openWaits(inside, records), familySizes(inside, records)])
   const list =
@@ -50,13 +41,25 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
     section: 'runs',
     events: eventsOf(visit),
     body: html`<h1>Runs</h1>
-      ${form}
+      ${searchField(visit, RUN_WORDS, {
+        placeholder:
+          'status:failed  tag:invoice  task:import  since:2h  payload.customer:42  "words of an error"',
+        proposed: [
+          ...RUN_STATUSES.map((status) => `status:${status.toLowerCase()}`),
+          ...inside.tasks.ids.slice(0, MOST_PROPOSED).map((id) => `task:${id}`),
+          'since:1h',
+          'since:24h',
+          'show:all',
+        ],
+      })}
       <div id="counts" data-live>${counts}</div>
       <form class="list" method="get" action="${linkTo(visit, 'many')}">
         <div id="list" data-live>
           ${list}${
             lookedThrough !== undefined &&
-            html`<p class="note">Looked through ${count(lookedThrough)} runs for this queue.</p>`
+            html`<p class="note">
+              Looked through ${count(lookedThrough)} ${lookedThrough === 1 ? 'run' : 'runs'}.
+            </p>`
           }${
             hasNoFilter(visit) &&
             html`<p class="note">
@@ -88,18 +91,14 @@ function hasNoFilter({ url: { searchParams } }: Visit): boolean {
 }
 
 async function countsOfRuns(visit: Visit): Promise<Html | undefined> {
+  const { text, members = [] } = soughtOf(visit) ?? {}
   // These are not counted by.
-  if (filterOf(visit, 'id') !== undefined || filterOf(visit, 'root') !== undefined) return undefined
+  if (['id', 'root'].some((name) => filterOf(visit, name) !== undefined)) return undefined
+  if (text !== undefined || members.length > 0) return undefined
   const given = { taskIdentifier: filterOf(visit, 'task'), tag: filterOf(visit, 'tag') }
   const also = { queue: filterOf(visit, 'queue'), from: sinceOf(visit) }
   const counts = await visit.engine.runs.counts(defined({ ...given, ...also }))
   return countLinks(visit, 'runs', { counts, current: choiceOf(visit, 'status', RUN_STATUSES) })
-}
-
-/** The tasks of the engine, and the one of the address: another engine may have it. */
-function tasksOf(visit: Visit): readonly string[] {
-  const asked = filterOf(visit, 'task')
-  return [...new Set([...visit.inside.tasks.ids, ...(asked === undefined ? [] : [asked])])].sort()
 }
 
 interface ListedRun {
@@ -147,8 +146,8 @@ function nothing(visit: Visit, { lookedThrough = 0, next }: RunsPage): Html {
   // Older ones may fit: a bounded look is not all.
   if (next !== undefined)
     return html`<div class="empty">
-      <h2>None of these ${count(lookedThrough)} runs is of this queue.</h2>
-      <p>Older ones may be: <b>Older →</b> looks through the next.</p>
+      <h2>None of these ${count(lookedThrough)} runs fits.</h2>
+      <p>Older ones may: <b>Older →</b> looks through the next.</p>
     </div>`
   if (visit.url.search !== '')
     return html`<div class="empty">

@@ -1,9 +1,10 @@
 import type { TokenRecord, TokenStatus } from '../../contract/records.ts'
 import { defined } from '../../primitives/defined.ts'
-import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
+import { choiceOf, countLinks, cursorsOf, pageLinks, sinceOf } from '../filters.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, tokenRecords } from '../records.ts'
+import { searchField, TOKEN_WORDS } from '../search.ts'
 import { badge, moment, short, table } from '../values.ts'
 import { nameOfToken } from './token.ts'
 import { eventsOf, filterOf, linkTo, placeOf, type Visit } from '../visit.ts'
@@ -34,12 +35,6 @@ export async function tokensPage(visit: Visit): Promise<PageContent> {
     id === undefined
       ? await visit.engine.wait.countTokens(defined({ tags: tag, from: filter.from }))
       : undefined
-  const form = filterForm(visit, 'tokens', [
-    { name: 'id', label: 'Token id', placeholder: 'waitpoint_…' },
-    { name: 'status', label: 'Status', values: STATUSES, byDefault: 'WAITING' },
-    { name: 'tag', label: 'Tag', isSearch: true },
-    { name: 'period', label: 'Created within', placeholder: '30m, 2h, 7d' },
-  ])
   const { records } = page
   const list =
     records.length === 0
@@ -54,7 +49,10 @@ export async function tokensPage(visit: Visit): Promise<PageContent> {
     section: 'inbox',
     events: eventsOf(visit),
     body: html`<h1>Tokens</h1>
-      ${form}
+      ${searchField(visit, TOKEN_WORDS, {
+        placeholder: 'status:all  tag:review  since:7d',
+        proposed: [...STATUSES.map((each) => `status:${each.toLowerCase()}`), 'since:24h'],
+      })}
       <div id="counts" data-live>
         ${counts !== undefined && countLinks(visit, 'tokens', { counts, current: status })}
       </div>
