@@ -27,6 +27,7 @@ export type {
   AskOptions,
   CreateQuestionOptions,
   DefinedQuestion,
+  PendingParams,
   DefineQuestionOptions,
 } from './api/question-definition.ts'
 export type {

@@ -1,4 +1,4 @@
-import type { CursorPagePromise } from './cursor-page.ts'
+import type { Cursor, CursorPagePromise } from './cursor-page.ts'
 import type { QuestionOptions } from './question.ts'
 import type {
   CompletedToken,
@@ -67,6 +67,22 @@ export interface AskOptions<Answer> extends CreateQuestionOptions {
   }
 }
 
+/** Which of those that wait: `pending` of a question. */
+export interface PendingParams<Data> extends Cursor {
+  /**
+   * Those whose data has these members, compared as JSON.
+   *
+   * @default all
+   */
+  readonly data?: { readonly [Name in keyof Data]?: Data[Name] }
+  /**
+   * Those that have any of these tags.
+   *
+   * @default all
+   */
+  readonly tags?: string | readonly string[]
+}
+
 /** A question that tasks ask, and people answer (docs/ask-a-person.md). */
 export interface DefinedQuestion<Data, Answer> {
   readonly id: string
@@ -93,6 +109,9 @@ export interface DefinedQuestion<Data, Answer> {
     approvers: readonly string[],
     options?: ReassignTokenOptions,
   ): Promise<CompletedToken>
-  /** Those that wait for an answer, newest first. */
-  pending(): CursorPagePromise<Token & TokenLinks>
+  /**
+   * Those that wait for an answer, newest first. With filters a page has those that fit of 25 that wait, which may be none: iterate.
+   * Rejects with a TypeError for filters that cannot be used.
+   */
+  pending(params?: PendingParams<Data>): CursorPagePromise<Token & TokenLinks>
 }

@@ -1,9 +1,10 @@
-import type { CursorPagePromise } from '../../api/cursor-page.ts'
+import { cursorPages, type CursorPagePromise } from '../../api/cursor-page.ts'
 import type {
   AskOptions,
   CreateQuestionOptions,
   DefinedQuestion,
   DefineQuestionOptions,
+  PendingParams,
 } from '../../api/question-definition.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
@@ -22,10 +23,18 @@ import type {
   WaitResult,
   WithdrawTokenOptions,
 } from '../../api/token.ts'
+import { defined } from '../../primitives/defined.ts'
 import { parseDuration } from '../../primitives/duration.ts'
-import { idOf, requireName, requireObject } from '../../primitives/require.ts'
+import {
+  idOf,
+  type OptionNames,
+  requireName,
+  requireObject,
+  requireOptions,
+} from '../../primitives/require.ts'
 import { isStandardSchema } from '../../questions/answer-schema.ts'
 import { type Attempt, currentAttempt } from '../attempt/attempt.ts'
+import { listOf } from '../namespaces/list-of.ts'
 import { DEFINED, define } from '../namespaces/question-schema.ts'
 import { once, wait } from './ambient.ts'
 import { askEngine } from './current-engine.ts'
@@ -51,6 +60,13 @@ export function question<Data = unknown>(options: DefineQuestionOptions<Data>): 
 export function question<Data>(options: DefineQuestionOptions<Data>): DefinedQuestion<Data, unknown> {
   requireObject(options, 'the options of question')
   return new QuestionDefinition(options)
+}
+
+const PENDING_NAMES: OptionNames<PendingParams<unknown>> = {
+  data: true,
+  tags: true,
+  after: true,
+  before: true,
 }
 
 class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> {
@@ -142,8 +158,20 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     return askEngine((engine) => engine.wait.reassignToken(token, approvers, options))
   }
 
-  pending(): CursorPagePromise<Token & TokenLinks> {
-    return wait.listTokens({ status: 'WAITING', tags: this.tag })
+  pending(params: PendingParams<Data> = {}): CursorPagePromise<Token & TokenLinks> {
+    return cursorPages(
+      async (cursor) => {
+        const waiting = { status: 'WAITING', tags: this.tag } as const
+        const { data, pagination } = await wait.listTokens({ ...waiting, ...defined(cursor) })
+        return { data: data.filter((token) => isMeant(token, params)), ...pagination }
+      },
+      () => {
+        requireOptions(params, 'the filters of pending', PENDING_NAMES)
+        listOf(params.tags, 'tags')
+        if (params.data !== undefined) requireObject(params.data, 'data')
+        return defined({ after: params.after, before: params.before })
+      },
+    )
   }
 
   /** The place of a question in its run has the name of the question, so that it is found over a change of code. */
@@ -160,6 +188,13 @@ class QuestionDefinition<Data, Answer> implements DefinedQuestion<Data, Answer> 
     const id = idOf(token) as string
     return this.#schema === undefined ? { id } : { id, ...{ [DEFINED]: this.#schema } }
   }
+}
+
+/** Whether a token has one of the tags, and all members of the data. */
+function isMeant({ tags: has, question }: Token, { tags, data = {} }: PendingParams<unknown>): boolean {
+  if (listOf(tags, 'tags')?.some((tag) => has.includes(tag)) === false) return false
+  const asked = Object(question?.data) as Readonly<Record<string, unknown>>
+  return Object.entries(data).every(([name, value]) => JSON.stringify(asked[name]) === JSON.stringify(value))
 }
 
 /** Waits for an answer, for a time. The sleep of one that came in time is dropped. */

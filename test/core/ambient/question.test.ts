@@ -174,6 +174,37 @@ describe('a question that is defined', () => {
     expect((await refund.pending()).data).toEqual([])
   })
 
+  it('finds those that wait by their data and their tags, page by page', async () => {
+    await using engine = createEngine({ tasks: [] })
+    engine.makeDefault()
+    const order = question<{ order: number; by?: Date; of?: { shop: string } }>({
+      id: 'order',
+      timeout: '1d',
+    })
+    await question({ id: 'another' }).create({ order: 1 })
+    const asked: string[] = []
+    for (let count = 0; count < 60; count += 1) {
+      const data = { order: count % 30, by: new Date(count), of: { shop: 'a' } }
+      asked.push((await order.create(data, { tags: count < 30 ? ['old', 'x'] : 'new' })).id)
+    }
+    await order.answer(asked[40] ?? '', 'done')
+    const found = async (params: Parameters<typeof order.pending>[0]): Promise<readonly number[]> => {
+      const numbers: number[] = []
+      for await (const { id } of order.pending(params)) numbers.push(asked.indexOf(id))
+      return numbers
+    }
+    expect(await found({ data: { order: 7 } })).toEqual([37, 7])
+    expect(await found({ data: { order: 10 } })).toEqual([10])
+    expect(await found({ data: { order: 7 }, tags: ['old', 'none'] })).toEqual([7])
+    expect(await found({ data: { by: new Date(3), of: { shop: 'a' } } })).toEqual([3])
+    expect(await found({ data: { order: 7, of: { shop: 'b' } } })).toEqual([])
+    expect(await found({ tags: 'new' })).toHaveLength(29)
+    expect(await found({ after: asked[10] })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+    await expect(order.pending({ tag: 'old' } as never)).rejects.toThrow(/no option "tag"/)
+    await expect(order.pending({ data: 7 } as never)).rejects.toThrow(TypeError)
+    await expect(order.pending({ tags: [''] })).rejects.toThrow(TypeError)
+  })
+
   it('asks twice in a run by two names, and types its choices', async () => {
     const both = task({
       id: 'both',
