@@ -20,6 +20,7 @@ import {
 import { ChangeEvents, shownBy } from './events.ts'
 import { readForm, requireFormToken } from './form.ts'
 import { KeyAttempts } from './key-attempts.ts'
+import { LastDay } from './last-day.ts'
 import { useLoginLink } from './login-link.ts'
 import { type ConsoleOptions, type ConsoleSettings, readConsoleOptions } from './options.ts'
 import { documentOf, type PageContent, pageFiles, SECURITY_HEADERS } from './page.ts'
@@ -119,6 +120,7 @@ class Pages {
   readonly #engine: Engine
   readonly #inside: Inside
   readonly #turns: Turns
+  readonly #lastDay: LastDay
   readonly #settings: ConsoleSettings
   readonly #sessions: Sessions
   readonly #events: ChangeEvents
@@ -130,6 +132,7 @@ class Pages {
     this.#engine = engine
     this.#inside = inside
     this.#turns = inside.turns(AT_ONCE)
+    this.#lastDay = new LastDay(engine, inside)
     this.#settings = settings
     this.#sessions = new Sessions(inside, settings)
     this.#events = new ChangeEvents(engine, inside)
@@ -162,6 +165,7 @@ class Pages {
       engine: this.#engine,
       inside: this.#inside,
       turns: this.#turns,
+      lastDay: this.#lastDay,
       request,
       url,
       session,

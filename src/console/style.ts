@@ -121,6 +121,12 @@ pre[data-tail] { border-left: 2px solid var(--busy); border-radius: 0 6px 6px 0;
 .bars { display: block; width: 100%; height: 32px; overflow: visible; } .bars svg { overflow: visible; }
 .bars rect { y: 10px; height: 12px; rx: 2px; min-width: 2px; } .bars .queued { y: 15px; height: 2px; fill: var(--quiet); } .bars .executing { fill: var(--busy); } .bars .waiting { fill: var(--wait-wash); stroke: var(--wait); } .bars .hatched { fill: url(#hatch); } #hatch path { fill: none; stroke: var(--wait); stroke-width: 1.5; } .bars .retry { y: 14px; height: 4px; rx: 0; fill: none; stroke: var(--bad); stroke-dasharray: 2 3; } .bars .unknown { fill: var(--sunken); stroke: var(--field); stroke-dasharray: 3 2; } .bars :is(.thrown, .onward) { fill: none; stroke-width: 1.75; stroke: var(--bad); } .bars .onward { stroke: var(--busy); } .row:has(.status.waiting) .onward { stroke: var(--wait); }
 .took { display: flex; flex-wrap: wrap; gap: 0 16px; padding: 10px 16px; border-bottom: 1px solid var(--line); list-style: none; font-size: 12px; } .took span { color: var(--soft); } .took li::before { content: ''; display: inline-block; width: 8px; height: 8px; margin-right: 6px; border-radius: 2px; background: var(--quiet); } .took .executing::before { background: var(--busy); } .took .waiting::before { background: var(--wait); } .took .unknown::before { background: var(--edge); }
+.strip { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); margin: 16px 0; }
+.strip > div { display: grid; grid-template: auto 1fr / auto minmax(0, 1fr); gap: 0 16px; align-items: end; padding: 12px 16px; border-left: 1px solid var(--line); } .strip > div:first-child { border-left: 0; }
+.strip dt { grid-column: 1 / -1; margin-bottom: 4px; color: var(--soft); font-size: 12px; line-height: 16px; }
+.strip dd { font-size: 24px; line-height: 28px; font-weight: 600; letter-spacing: -0.02em; white-space: nowrap; } .strip dd small { display: block; color: var(--soft); font-size: 12px; line-height: 16px; font-weight: 400; letter-spacing: 0; white-space: normal; }
+.strip dd.side { align-self: start; color: var(--soft); font-size: 12px; line-height: 16px; font-weight: 400; letter-spacing: 0; } .strip dd.side b { color: var(--text); }
+.chart { display: block; width: 100%; height: 40px; } .chart .a { fill: var(--field); } .chart .now { fill: var(--text); } .chart .f { fill: var(--bad); } .chart .base { stroke: var(--line); }
 .counts { display: flex; flex-wrap: wrap; gap: 4px; margin: 0 0 12px; }
 .counts a, .tabs a { display: inline-flex; align-items: center; gap: 8px; min-height: 28px; padding: 0 9px; border-radius: 6px; color: var(--soft); }
 :is(.counts, .tabs) a:hover { color: var(--text); background: var(--sunken); text-decoration: none; }
@@ -203,8 +209,9 @@ const NARROW = `
   td .name + .id { display: block; margin: 0; }
   td[data-label]::before { content: attr(data-label) ' '; color: var(--soft); font-size: 12px; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  .strip { grid-template-columns: repeat(2, minmax(0, 1fr)); } .strip > div:nth-child(odd) { border-left: 0; } .strip > div:nth-child(n + 3) { border-top: 1px solid var(--line); } .strip > div { grid-template: auto auto 1fr / minmax(0, 1fr); padding: 8px 12px; gap: 0; } .strip dd.side { grid-column: 1; margin-top: 6px; } .chart { height: 24px; }
 }
-@media (forced-colors: active) { button.main { border-width: 2px; } [data-at] { outline: 2px solid Highlight; outline-offset: -2px; } }
+@media (forced-colors: active) { .chart .a { fill: CanvasText; } .chart .f { fill: Mark; } button.main { border-width: 2px; } [data-at] { outline: 2px solid Highlight; outline-offset: -2px; } }
 `
 
 /** The style of the pages: system fonts, light and dark as the system is, one column on a narrow screen. */

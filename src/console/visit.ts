@@ -2,6 +2,7 @@ import type { Person } from '../api/question.ts'
 import type { Engine } from '../core/engine.ts'
 import type { Inside, Turns } from '../core/inside.ts'
 import { html, type Html } from '../primitives/html.ts'
+import type { LastDay } from './last-day.ts'
 import type { ConsoleAction, ConsoleSettings } from './options.ts'
 import type { Session } from './session.ts'
 import { RUN_ID_START } from '../contract/id-prefixes.ts'
@@ -13,6 +14,7 @@ export interface Visit {
   readonly inside: Inside
   /** For forms that may be large. */
   readonly turns: Turns
+  readonly lastDay: LastDay
   readonly request: Request
   readonly url: URL
   readonly now: number

@@ -1,3 +1,4 @@
+import type { RunCounts } from '../../api/counts.ts'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
 import { defined } from '../../primitives/defined.ts'
@@ -9,6 +10,7 @@ import { RUN_WORDS, searchField } from '../search.ts'
 import { badge, count, duration, moment, short, table } from '../values.ts'
 import { eventsOf, filterOf, linkTo, placeOf, tagLinks, type Visit } from '../visit.ts'
 import { manyParts } from './many.ts'
+import { strip } from './strip.ts'
 import { summaryOf } from './summary.ts'
 
 /** So many tasks are proposed to a search. */
@@ -17,7 +19,12 @@ const MOST_PROPOSED = 100
 /** *Runs*: a list with filters. */
 export async function runsPage(visit: Visit): Promise<PageContent> {
   const { inside } = visit
-  const [page, counts, many] = await Promise.all([pageOfRuns(visit), countsOfRuns(visit), manyParts(visit)])
+  const [page, counts, many, day] = await Promise.all([
+    pageOfRuns(visit),
+    countsOfRuns(visit),
+    manyParts(visit),
+    hasNoFilter(visit) ? visit.lastDay.figures(visit.now) : undefined,
+  ])
   const isFiltered = !hasNoFilter(visit) && filterOf(visit, 'id') === undefined && page.records.length > 0
   const { records, lookedThrough } = page
   const [waits, sizes] = await Promise.all([openWaits(inside, records), familySizes(inside, records)])
@@ -41,6 +48,9 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
     section: 'runs',
     events: eventsOf(visit),
     body: html`<h1>Runs</h1>
+      <div id="strip" data-live>
+        ${day !== undefined && counts !== undefined && strip(visit, day, counts)}
+      </div>
       ${searchField(visit, RUN_WORDS, {
         placeholder:
           'status:failed  tag:invoice  task:import  since:2h  payload.customer:42  "words of an error"',
@@ -52,7 +62,9 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
           'show:all',
         ],
       })}
-      <div id="counts" data-live>${counts}</div>
+      <div id="counts" data-live>
+        ${counts !== undefined && countLinks(visit, 'runs', { counts, current: choiceOf(visit, 'status', RUN_STATUSES) })}
+      </div>
       <form class="list" method="get" action="${linkTo(visit, 'many')}">
         <div id="list" data-live>
           ${list}${
@@ -90,15 +102,14 @@ function hasNoFilter({ url: { searchParams } }: Visit): boolean {
   return [...searchParams].every(([name, value]) => value === '' || name === 'after' || name === 'before')
 }
 
-async function countsOfRuns(visit: Visit): Promise<Html | undefined> {
+async function countsOfRuns(visit: Visit): Promise<RunCounts | undefined> {
   const { text, members = [] } = soughtOf(visit) ?? {}
   // These are not counted by.
   if (['id', 'root'].some((name) => filterOf(visit, name) !== undefined)) return undefined
   if (text !== undefined || members.length > 0) return undefined
   const given = { taskIdentifier: filterOf(visit, 'task'), tag: filterOf(visit, 'tag') }
   const also = { queue: filterOf(visit, 'queue'), from: sinceOf(visit) }
-  const counts = await visit.engine.runs.counts(defined({ ...given, ...also }))
-  return countLinks(visit, 'runs', { counts, current: choiceOf(visit, 'status', RUN_STATUSES) })
+  return visit.engine.runs.counts(defined({ ...given, ...also }))
 }
 
 interface ListedRun {
