@@ -1,8 +1,9 @@
 import type { RunRecord, RunStatus } from '../contract/records.ts'
-import { isFinal, RUN_STATUSES } from '../contract/run-states.ts'
+import { RUN_STATUSES } from '../contract/run-states.ts'
 import type { StatusCount } from '../contract/storage.ts'
 import type { Engine } from '../core/engine.ts'
 import type { Inside } from '../core/inside.ts'
+import { durationsOf, FAILURES } from './outcome.ts'
 
 const HOUR_MS = 3_600_000
 const HOURS = 24
@@ -13,11 +14,6 @@ const SAMPLE = 50
 /** So long the same figures are shown, and those of hours that are over. */
 const KEPT_MS = 2_000
 const PAST_KEPT_MS = 60_000
-
-/** What a run has ended as that it should not have. */
-const FAILED: readonly RunStatus[] = RUN_STATUSES.filter(
-  (status) => isFinal(status) && status !== 'COMPLETED' && status !== 'CANCELED',
-)
 
 /** The runs that were made in an hour. */
 export interface Hour {
@@ -63,11 +59,10 @@ export class LastDay {
       -HOURS,
     )
     const [failed, completed] = await Promise.all([
-      this.#newest(FAILED, since),
+      this.#newest(FAILURES, since),
       this.#newest(['COMPLETED'], since),
     ])
-    const took = completed.map(({ startedAt = 0, finishedAt = 0 }) => finishedAt - startedAt)
-    return { hours, oftenFailed: mostOf(failed), took: took.sort((one, other) => one - other) }
+    return { hours, oftenFailed: mostOf(failed), took: durationsOf(completed) }
   }
 
   async #hours(from: number, until: number): Promise<readonly Hour[]> {
@@ -91,7 +86,7 @@ export class LastDay {
       count: statuses.reduce((sum, status) => sum + counts[status].count, 0),
       isMore: statuses.some((status) => counts[status].isMore),
     })
-    return { from, made: sumOf(RUN_STATUSES), failed: sumOf(FAILED) }
+    return { from, made: sumOf(RUN_STATUSES), failed: sumOf(FAILURES) }
   }
 
   async #newest(status: readonly RunStatus[], from: number): Promise<readonly RunRecord[]> {
@@ -106,11 +101,6 @@ function mostOf(records: readonly RunRecord[]): string | undefined {
   // Of more than half of a list the middle is one.
   const middle = tasks[Math.floor(tasks.length / 2)]
   return tasks.filter((each) => each === middle).length * 2 > tasks.length ? middle : undefined
-}
-
-/** What so much of all took at most, in milliseconds: 0.5 is the median. */
-export function quantile(took: readonly number[], part: number): number {
-  return took[Math.max(0, Math.ceil(took.length * part) - 1)] ?? 0
 }
 
 /** An answer that serves all who ask for it within a time. A failure is asked for again. */

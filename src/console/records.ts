@@ -45,11 +45,15 @@ export async function runRecord(inside: Inside, id: string): Promise<RunRecord> 
   return record
 }
 
-/** The newest run of a task. */
-export async function newestOfTask(inside: Inside, taskId: string): Promise<RunRecord | undefined> {
+/** The newest runs of a task. */
+export async function newestOfTask(
+  inside: Inside,
+  taskId: string,
+  limit: number,
+): Promise<readonly RunRecord[]> {
   const { runs } = inside.host.storage
-  const { records } = await inside.read(() => runs.list({ taskIds: [taskId] }, { limit: 1 }))
-  return records[0]
+  const { records } = await inside.read(() => runs.list({ taskIds: [taskId] }, { limit }))
+  return records
 }
 
 /** A page of runs. */

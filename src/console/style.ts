@@ -126,6 +126,7 @@ pre[data-tail] { border-left: 2px solid var(--busy); border-radius: 0 6px 6px 0;
 .strip dt { grid-column: 1 / -1; margin-bottom: 4px; color: var(--soft); font-size: 12px; line-height: 16px; }
 .strip dd { font-size: 24px; line-height: 28px; font-weight: 600; letter-spacing: -0.02em; white-space: nowrap; } .strip dd small { display: block; color: var(--soft); font-size: 12px; line-height: 16px; font-weight: 400; letter-spacing: 0; white-space: normal; }
 .strip dd.side { align-self: start; color: var(--soft); font-size: 12px; line-height: 16px; font-weight: 400; letter-spacing: 0; } .strip dd.side b { color: var(--text); }
+.spark { display: block; width: 118px; height: 18px; } .spark .ok { fill: var(--good); } .spark .no { fill: var(--bad); } .spark .off { fill: var(--edge); } .spark .busy { fill: var(--busy); }
 .chart { display: block; width: 100%; height: 40px; } .chart .a { fill: var(--field); } .chart .now { fill: var(--text); } .chart .f { fill: var(--bad); } .chart .base { stroke: var(--line); }
 .counts { display: flex; flex-wrap: wrap; gap: 4px; margin: 0 0 12px; }
 .counts a, .tabs a { display: inline-flex; align-items: center; gap: 8px; min-height: 28px; padding: 0 9px; border-radius: 6px; color: var(--soft); }
@@ -211,7 +212,7 @@ const NARROW = `
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .strip { grid-template-columns: repeat(2, minmax(0, 1fr)); } .strip > div:nth-child(odd) { border-left: 0; } .strip > div:nth-child(n + 3) { border-top: 1px solid var(--line); } .strip > div { grid-template: auto auto 1fr / minmax(0, 1fr); padding: 8px 12px; gap: 0; } .strip dd.side { grid-column: 1; margin-top: 6px; } .chart { height: 24px; }
 }
-@media (forced-colors: active) { .chart .a { fill: CanvasText; } .chart .f { fill: Mark; } button.main { border-width: 2px; } [data-at] { outline: 2px solid Highlight; outline-offset: -2px; } }
+@media (forced-colors: active) { :is(.chart .a, .spark .ok) { fill: CanvasText; } :is(.chart .f, .spark .no) { fill: Mark; } button.main { border-width: 2px; } [data-at] { outline: 2px solid Highlight; outline-offset: -2px; } }
 `
 
 /** The style of the pages: system fonts, light and dark as the system is, one column on a narrow screen. */

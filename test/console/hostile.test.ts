@@ -127,7 +127,7 @@ describe('text that is hostile', () => {
 function tagsOf(text: string): readonly string[] {
   return [
     ...text.matchAll(
-      /<(?:script(?! src="[^"]*\/script\.js)|img|svg(?! (?:class="(?:i|unseen|ticks)" aria-hidden="true"|class="i" role="img" aria-label="[A-Z_]+"|class="bars" role="img" aria-label="[\w ,:×]+"|x="[\d.]+%" y="16")>|\s+class="chart"\s+viewBox="0 0 144 40"\s+preserveAspectRatio="none"\s+role="img"\s+aria-label="[\w ,:]+"\s*>))[^>]*>|<[^>"]*(?:"[^"]*"[^>"]*)*\son\w+=/gi,
+      /<(?:script(?! src="[^"]*\/script\.js)|img|svg(?! (?:class="(?:i|unseen|ticks)" aria-hidden="true"|class="i" role="img" aria-label="[A-Z_]+"|class="bars" role="img" aria-label="[\w ,:×]+"|x="[\d.]+%" y="16")>|\s+class="(?:chart|spark)"\s+viewBox="0 0 \d+ \d+"\s+(?:preserveAspectRatio="none"\s+)?role="img"\s+aria-label="[\w ,:]+"\s*>))[^>]*>|<[^>"]*(?:"[^"]*"[^>"]*)*\son\w+=/gi,
     ),
   ].map(([tag]) => tag)
 }

@@ -7,7 +7,11 @@ const double = task({
   id: 'math/double <b>',
   description: 'Twice as <much>.',
   queue: { name: 'math' },
-  run: async (n: number) => n * 2,
+  retry: { maxAttempts: 1 },
+  run: async (n: number) => {
+    if (n < 0) throw new RangeError('below 0')
+    return n * 2
+  },
 })
 const strict = task({
   id: 'strict',
@@ -47,9 +51,30 @@ describe('the page of tasks', () => {
     const { text } = await (await Visitor.loggedIn(t.engine)).get('/tasks')
     const rows = rowsOf(text)
     expect([...rows.keys()]).toEqual(['math/double &lt;b&gt;', 'nightly', 'strict'])
-    expect(rows.get('math/double &lt;b&gt;')).toMatch(/Twice as &lt;much&gt;\. – math COMPLETED now Run…/)
-    expect(rows.get('nightly')).toMatch(/0 3 \* \* \* UTC task\/nightly – Run…/)
+    expect(rows.get('math/double &lt;b&gt;')).toMatch(
+      /Twice as &lt;much&gt;\. 0 ms – math COMPLETED now Run…/,
+    )
+    expect(rows.get('nightly')).toMatch(/– – 0 3 \* \* \* UTC task\/nightly – Run…/)
     expect(text).toContain(`href="/runs/${id}"`)
+  })
+
+  it('shows how the newest runs of each ended, and how long they took', async () => {
+    await using t = await opened()
+    for (let count = 0; count < 25; count += 1) {
+      const run = await t.engine.trigger(double, count % 10 === 0 ? -1 : 1)
+      expect((await run.outcome()).ok).toBe(count % 10 !== 0)
+    }
+    const { id } = await t.engine.trigger(double, 1, { delay: '1h' })
+    await t.engine.runs.cancel(id)
+    await t.engine.trigger(double, 1, { delay: '1h' })
+    const { text } = await (await Visitor.loggedIn(t.engine)).get('/tasks')
+    expect(text).toContain('aria-label="The last 20 runs: 2 failed"')
+    const bars = [...text.matchAll(/<rect\s+class="(ok|no|off|busy)"\s+x="(\d+)"/g)].map(
+      ([, kind, x]) => `${kind} ${x}`,
+    )
+    expect(bars.slice(0, 3)).toEqual(['ok 0', 'ok 6', 'ok 12'])
+    expect(bars.filter((bar) => bar.startsWith('no'))).toEqual(['no 18', 'no 78'])
+    expect(bars.slice(-3)).toEqual(['ok 102', 'off 108', 'busy 114'])
   })
 
   it('starts a run with what was typed, and begins with the payload of the newest one', async () => {

@@ -169,6 +169,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'key-attempts',
     'login-link',
     'form',
+    'outcome',
     'last-day',
     'visit',
     'sought',

@@ -27,7 +27,9 @@ export async function schedulesPage(visit: Visit): Promise<PageContent> {
   const rows = await Promise.all(
     sorted
       .slice(0, MOST_SCHEDULES)
-      .map(async (schedule) => rowOf(visit, schedule, await newestOfTask(visit.inside, schedule.taskId))),
+      .map(async (schedule) =>
+        rowOf(visit, schedule, (await newestOfTask(visit.inside, schedule.taskId, 1))[0]),
+      ),
   )
   return {
     title: 'Schedules',

@@ -1,7 +1,8 @@
 import type { RunCounts } from '../../api/counts.ts'
 import type { StatusCount } from '../../contract/storage.ts'
 import { html, type Html } from '../../primitives/html.ts'
-import { type DayFigures, quantile } from '../last-day.ts'
+import type { DayFigures } from '../last-day.ts'
+import { quantile } from '../outcome.ts'
 import { count, duration, short } from '../values.ts'
 import { linkTo, type Visit } from '../visit.ts'
 
