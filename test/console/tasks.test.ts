@@ -52,9 +52,9 @@ describe('the page of tasks', () => {
     const rows = rowsOf(text)
     expect([...rows.keys()]).toEqual(['math/double &lt;b&gt;', 'nightly', 'strict'])
     expect(rows.get('math/double &lt;b&gt;')).toMatch(
-      /Twice as &lt;much&gt;\. 0 ms – math COMPLETED now Run…/,
+      /Twice as &lt;much&gt;\. p50 0 ms – math COMPLETED now Run…/,
     )
-    expect(rows.get('nightly')).toMatch(/– – 0 3 \* \* \* UTC task\/nightly – Run…/)
+    expect(rows.get('nightly')).toMatch(/– 0 3 \* \* \* UTC task\/nightly – Run…/)
     expect(text).toContain(`href="/runs/${id}"`)
   })
 

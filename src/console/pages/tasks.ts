@@ -41,7 +41,7 @@ export async function tasksPage(visit: Visit, wrong?: WrongTaskPayload): Promise
       return rowOf(visit, shown, mayTrigger && formOf(visit, shown, refused))
     }),
   )
-  const columns = ['Task', `Last ${String(IN_A_SPARK)} runs`, 'p50', 'Schedule', 'Queue', 'Newest run']
+  const columns = ['Task', `Last ${String(IN_A_SPARK)} runs`, 'Schedule', 'Queue', 'Newest run']
   return {
     title: 'Tasks',
     section: 'tasks',
@@ -67,9 +67,8 @@ function rowOf(visit: Visit, { task, newest }: ShownTask, form: Html | false): H
       <a class="name" href="${linkTo(visit, 'runs', { task: id })}">${short(id)}</a>
       ${options.description !== undefined && html`<p class="soft">${short(options.description, MOST_OF_A_DESCRIPTION)}</p>`}
     </td>
-    <td data-label="last runs">${spark(newest)}</td>
-    <td class="num" data-label="p50">
-      ${took.length === 0 ? html`<span class="none">–</span>` : duration(quantile(took, 0.5))}
+    <td data-label="last runs">
+      ${spark(newest)}${took.length > 0 && html`<span class="soft">p50 ${duration(quantile(took, 0.5))}</span>`}
     </td>
     <td data-label="schedule">
       ${
