@@ -18,7 +18,7 @@ const program = 'src/cli/main.ts'
  */
 const RINGS = [
   ['client', 'storage', 'sqlite', 'postgres', 'otel', 'register', 'vitest-plugin'],
-  ['sdk'],
+  ['sdk', 'ai'],
   ['index'],
 ].map((names) => names.map((name) => `src/${name}.ts`))
 

@@ -64,11 +64,16 @@ const databases = [
   'test/*.slow.test.ts',
 ]
 
-/** What runs against the published client, with packages of its own: each folder is a project. */
-const apart = ['test/{clients,browser}/**']
+/** What runs against published packages of others, with packages of its own: each folder is a project. */
+const apart = ['test/{ai,clients,browser}/**']
 
-/** From here on Node has SQLite built in, and the engine is driven on it too. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+/** AI SDK 7 needs Node 22. */
+const ai = (file: string): string =>
+  here(
+    major >= 22 ? `test/ai/node_modules/ai-7/dist/${file}.js` : `test/ai/node_modules/ai-6/dist/${file}.mjs`,
+  )
+/** From here on Node has SQLite built in, and the engine is driven on it too. */
 const hasSqlite = major > 22 || (major === 22 && minor >= 13)
 const onSqlite = {
   extends: true as const,
@@ -186,6 +191,21 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
           exclude: once,
           env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
           globalSetup: 'test/clients/install.ts',
+        },
+      },
+      {
+        extends: true,
+        resolve: {
+          alias: [
+            { find: /^ai$/, replacement: ai('index') },
+            { find: /^ai\/test$/, replacement: ai('test/index') },
+          ],
+        },
+        test: {
+          name: 'ai',
+          ...waiting,
+          include: ['test/ai/*.test.ts'],
+          globalSetup: 'test/ai/install.ts',
         },
       },
       {

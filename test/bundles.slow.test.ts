@@ -145,6 +145,26 @@ const ENTRIES: Readonly<Record<string, UsedEntry>> = {
       return result`,
     says: 42,
   },
+  './ai': {
+    imports: `import { chatTask, createChatHandler } from 'waitpoint/ai'`,
+    main: `
+      const chat = chatTask({
+        id: 'chat',
+        run: async function* () {
+          yield { type: 'text-start', id: 't' }
+          yield { type: 'text-delta', id: 't', delta: 'hello' }
+        },
+      })
+      const engine = app({ tasks: [chat] })
+      const handler = createChatHandler(engine, chat, { authorize: () => 'ann' })
+      const messages = [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }]
+      const headers = { 'content-type': 'application/json' }
+      const body = JSON.stringify({ id: 'c1', messages })
+      const text = await (await handler(new Request('http://localhost/chat', { method: 'POST', headers, body }))).text()
+      await engine.close()
+      return [text.includes('hello'), text.endsWith('[DONE]\\n\\n')]`,
+    says: [true, true],
+  },
   './register': {
     imports: `import { registeredNames } from 'waitpoint/register'`,
     main: `

@@ -1,0 +1,7 @@
+export type { ApprovalAnswer, ApprovalOptions, AskForTool } from './adapters/ai/approval.ts'
+export { createChatHandler } from './adapters/ai/chat-handler.ts'
+export type { ChatHandler, ChatHandlerOptions } from './adapters/ai/chat-handler.ts'
+export { chatTask } from './adapters/ai/chat-task.ts'
+export type { ChatReference, ChatTask, ChatTaskOptions, ChatTools } from './adapters/ai/chat-task.ts'
+export type { ChatAnswer } from './adapters/ai/part.ts'
+export type { Turn, TurnOutput, TurnRequest } from './adapters/ai/turn.ts'
