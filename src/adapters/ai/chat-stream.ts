@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from 'ai'
 import type { Run } from '../../api/run.ts'
-import { StreamLaggedError } from '../../api/errors.ts'
+import { StreamLaggedError, WaitpointError } from '../../api/errors.ts'
 import type { Engine } from '../../core/engine.ts'
 import { asksPerson } from './part.ts'
 import { approvalTag, partKey } from './turn.ts'
@@ -58,16 +58,24 @@ async function* chunksOfPart(
       yield { type: 'error', errorText: 'The beginning of this answer is no longer kept.' }
       return 'ended'
     }
-    if (signal.aborted || (await isTriedAgain(engine, runId))) throw error
+    if (signal.aborted || !(await hasFailed(engine, runId, error))) throw error
   }
   const { isCanceled } = await engine.runs.poll(runId)
   yield isCanceled ? { type: 'abort' } : { type: 'error', errorText: 'An error occurred.' }
   return 'ended'
 }
 
-/** What becomes of a run whose answer was cut: it ends, or it writes the answer anew. */
-async function isTriedAgain(engine: Engine, runId: string): Promise<boolean> {
-  for await (const run of engine.runs.subscribeToRun(runId)) if (!run.isExecuting) return !run.isCompleted
+/** Whether the run of an answer that was cut has failed with it. Otherwise another attempt writes the answer anew. */
+async function hasFailed(engine: Engine, runId: string, error: unknown): Promise<boolean> {
+  let attempt: number | undefined
+  for await (const { isExecuting, isCompleted, isSuccess, attemptCount } of engine.runs.subscribeToRun(
+    runId,
+  )) {
+    attempt ??= attemptCount
+    // Its source has thrown: the run is about to fail.
+    const isFailing = error instanceof WaitpointError && error.code === 'ERR_STREAM_FAILED'
+    if (!isFailing || !isExecuting || attemptCount !== attempt) return isCompleted && !isSuccess
+  }
   return false
 }
 
