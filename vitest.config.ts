@@ -205,7 +205,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
           name: 'ai',
           ...waiting,
           include: ['test/ai/*.test.ts'],
-          globalSetup: 'test/ai/install.ts',
+          globalSetup: ['test/ai/install.ts', 'test/databases/install.ts'],
         },
       },
       {

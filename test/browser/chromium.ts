@@ -85,9 +85,9 @@ const QUIET = [
 /** What nothing takes that ends at all, also on a machine that is busy with other things. */
 export const STEP_MS = 120_000
 
-/** Starts Chromium without a window, with a new and empty profile. */
-export function openChromium(): Promise<Browser> {
-  const { chromium } = createRequire(import.meta.url)('playwright-core') as Playwright
+/** Starts Chromium without a window, with a new and empty profile; by what drives it as it is found from there. */
+export function openChromium(installed: NodeJS.Require = createRequire(import.meta.url)): Promise<Browser> {
+  const { chromium } = installed('playwright-core') as Playwright
   const executablePath = chromiumPath ?? ''
   return chromium.launch({ executablePath, args: QUIET, chromiumSandbox: false, timeout: STEP_MS })
 }
