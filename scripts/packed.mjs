@@ -15,9 +15,9 @@ const OF_NO_PEER = './postgres'
 /** A package registry shows no more of the README. */
 const README_LIMIT = 65_536
 /** What an installation fetches, compressed. */
-const TARBALL_LIMIT = 1_055_000
+const TARBALL_LIMIT = 1_075_000
 /** The pages for users, together: what is told twice, or to readers of the code alone, goes first. */
-const PAGES_LIMIT = 259_400
+const PAGES_LIMIT = 265_600
 
 const here = resolve('.')
 const folder = mkdtempSync(join(tmpdir(), 'waitpoint-packed-'))

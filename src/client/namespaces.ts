@@ -6,6 +6,7 @@ import type {
   Duration,
   ListTokensParams,
   RetrievedToken,
+  SubscribeToTokensParams,
   Token,
   TokenReference,
   WaitNamespace,
@@ -37,7 +38,8 @@ import type {
   TriggerOptions,
   UnknownTask,
 } from '../api/run.ts'
-import type { DefinedStream, StreamsNamespace } from '../api/stream.ts'
+import type { SendInputOptions } from '../api/input.ts'
+import type { DefinedStream, ReadStreamOptions, StreamsNamespace } from '../api/stream.ts'
 
 /** Options of every call of a client. */
 export interface CallOptions {
@@ -100,6 +102,11 @@ export interface ClientWait extends WaitNamespace {
     token: TokenReference,
     options?: FollowOptions,
   ): AsyncIterable<RetrievedToken<Output>>
+  /**
+   * What waits, as a live list: the newest waiting tokens, never with an output, now and whenever they are others. It ends when its reader
+   * leaves. The hosted service has no route for it.
+   */
+  subscribeToTokens(params?: SubscribeToTokensParams & FollowOptions): AsyncIterable<readonly Token[]>
 }
 
 /** A run handle whose calls take a signal. */
@@ -163,9 +170,37 @@ export interface AppendOptions extends CallOptions {
   readonly target?: RunReference
 }
 
+/** Options of `read` of a client. */
+export interface FollowStreamOptions extends ReadStreamOptions, FollowOptions {
+  /**
+   * `run`: goes on after the moments at which all of its sources have ended, to the end of the run. A source that fails ends it only if
+   * its run is over.
+   *
+   * @default the first such moment
+   */
+  readonly until?: 'run'
+}
+
+/** Messages into the runs of a service, under one name. */
+export interface ClientInput<Input> {
+  readonly id: string
+  /**
+   * Sends a message to a run, which may not have begun. Resolves once it is accepted, once for each call, however often that is repeated
+   * over the network. Rejects as that of an engine does. See docs/messages.md.
+   */
+  send(
+    run: RunReference,
+    data: Input,
+    options?: CallOptions & Pick<SendInputOptions, 'idempotencyKey'>,
+  ): Promise<void>
+}
+
 /** Streams of the runs of a service. */
 export interface ClientStreams extends StreamsNamespace {
   define<Chunk>(options: { readonly id: string }): ClientStream<Chunk>
+  /** Names a stream of messages into runs, and the type of these. */
+  input<Input = unknown>(options: { readonly id: string }): ClientInput<Input>
+  read<Chunk = unknown>(run: RunReference, key: string, options?: FollowStreamOptions): AsyncIterable<Chunk>
   /** Appends one chunk, any JSON value, to a stream of the `target` run, which must be executing. */
   append(key: string, chunk: unknown, options?: AppendOptions): Promise<void>
 }
@@ -173,6 +208,7 @@ export interface ClientStreams extends StreamsNamespace {
 /** A stream with a fixed key and chunk type. */
 export interface ClientStream<Chunk> extends DefinedStream<Chunk> {
   append(chunk: Chunk, options?: AppendOptions): Promise<void>
+  read(run: RunReference, options?: FollowStreamOptions): AsyncIterable<Chunk>
 }
 
 /** One queue of a service. Its calls need a secret key. Its rate is set in the program of the engine. */

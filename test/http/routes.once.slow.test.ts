@@ -64,6 +64,7 @@ describe('createRoutes', () => {
       'OPTIONS /api/v1/tasks/:id/trigger',
       'OPTIONS /api/v1/waitpoints/tokens/:id/complete',
       'OPTIONS /api/v1/waitpoints/tokens/:id/stream',
+      'OPTIONS /api/v1/waitpoints/tokens/stream',
       'OPTIONS /realtime/v1/batches/:id',
       'OPTIONS /realtime/v1/runs',
       'OPTIONS /realtime/v1/runs/:id',

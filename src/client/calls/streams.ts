@@ -1,12 +1,25 @@
 import { runId, type RunReference } from '../../api/run.ts'
-import type { PipedStream, ReadStreamOptions } from '../../api/stream.ts'
+import type { PipedStream } from '../../api/stream.ts'
 import { checkKey, streamReading } from '../../api/stream.ts'
-import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
-import { WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
+import {
+  type OptionNames,
+  requireFunction,
+  requireName,
+  requireOptions,
+  requireSignal,
+} from '../../primitives/require.ts'
+import { SEND_INPUT_ADDRESS, WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { RESUME_FROM, WRITER } from '../../hosted/headers.ts'
-import type { AppendOptions, ClientStream, ClientStreams } from '../namespaces.ts'
+import type {
+  AppendOptions,
+  ClientInput,
+  ClientStream,
+  ClientStreams,
+  FollowStreamOptions,
+} from '../namespaces.ts'
 import { Following } from '../following/following.ts'
 import { jsonText } from '../wire/json-text.ts'
+import { checkCallOptions } from './wait.ts'
 import { notInRun } from '../connection/known-error.ts'
 import { streamBatches, type StreamBatchesOptions } from '../following/stream-batches.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'
@@ -31,6 +44,21 @@ export class StreamsCalls implements ClientStreams {
       pipe: () => this.pipe(),
       append: (chunk, appendOptions) => this.append(id, chunk, appendOptions),
       read: (run, readOptions) => this.read(run, id, readOptions),
+    }
+  }
+
+  input<Input>(options: { readonly id: string }): ClientInput<Input> {
+    requireOptions(options, 'the options of streams.input', DEFINE_NAMES)
+    const id = requireName(options.id, 'stream key')
+    return {
+      id,
+      send: async (run, data, { idempotencyKey, ...sendOptions } = {}) => {
+        checkCallOptions(sendOptions, 'streams.send')
+        const ids = [runId(run), id]
+        jsonText(data, `a message to "${id}"`)
+        const body = JSON.stringify({ data, idempotencyKey })
+        await this.#transport.call({ address: SEND_INPUT_ADDRESS, ids, body }, sendOptions.signal)
+      },
     }
   }
 
@@ -61,12 +89,13 @@ export class StreamsCalls implements ClientStreams {
   read<Chunk = unknown>(
     run: RunReference,
     key: string,
-    options: ReadStreamOptions = {},
+    { onConnection, until, ...options }: FollowStreamOptions = {},
   ): AsyncIterable<Chunk> {
     const id = runId(run)
     const { startIndex, signal, isLast } = streamReading(key, options)
+    requireFunction(onConnection, 'onConnection')
     const start = startIndex === 0 ? {} : { startIndex, lastId: String(startIndex - 1) }
-    const source = { runId: id, key, isLast, ...start }
+    const source = { runId: id, key, isLast, until, onConnection, ...start }
     const signals = [this.#transport.settings.signal, signal]
     return {
       // The writer and the reader agree on the type of the chunks.

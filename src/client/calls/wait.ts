@@ -8,6 +8,7 @@ import type {
   Duration,
   ListTokensParams,
   RetrievedToken,
+  SubscribeToTokensParams,
   Token,
   TokenReference,
   Unwrappable,
@@ -28,19 +29,21 @@ import {
   COMPLETE_TOKEN_ADDRESS,
   CREATE_TOKEN_ADDRESS,
   EXTEND_TOKEN_ADDRESS,
+  FOLLOW_TOKEN_ADDRESS,
+  FOLLOW_TOKENS_ADDRESS,
   LIST_TOKENS_ADDRESS,
   REASSIGN_TOKEN_ADDRESS,
   RETRIEVE_TOKEN_ADDRESS,
   WITHDRAW_TOKEN_ADDRESS,
 } from '../../hosted/addresses.ts'
 import { ACCESS_TOKEN } from '../../hosted/headers.ts'
-import { KEY_FILTER, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
+import { KEY_FILTER, PAGE_SIZE, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
 import type { CallOptions, ClientWait, FollowOptions } from '../namespaces.ts'
-import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
+import { TAG_NAMES, type TagFilter, wantedTags } from '../../api/tag-filter.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notFound, notInRun, refusedInRun } from '../connection/known-error.ts'
 import { Following } from '../following/following.ts'
-import { tokenStates } from '../following/token-events.ts'
+import { type FollowedTokens, tokenLists, tokenStates } from '../following/token-events.ts'
 import { joined, listQuery } from './list-query.ts'
 import { decodePage } from './list-page.ts'
 import type { Packets } from '../wire/packets.ts'
@@ -175,13 +178,37 @@ export class WaitCalls implements ClientWait {
   ): AsyncIterable<RetrievedToken<Output>> {
     const id = tokenId(token)
     checkFollowOptions(options, 'wait.subscribeToToken')
-    const { signal, onConnection } = options
-    const followed = { transport: this.#transport, packets: this.#packets, id, onConnection }
-    const signals = [this.#transport.settings.signal, signal]
+    const request = { address: FOLLOW_TOKEN_ADDRESS, ids: [id] } as const
+    // See `retrieveToken`.
+    return this.#followed(
+      request,
+      options,
+      (followed) => tokenStates(followed, this.#packets) as AsyncGenerator<never>,
+    )
+  }
+
+  subscribeToTokens({
+    limit,
+    tags,
+    tag,
+    ...options
+  }: SubscribeToTokensParams & FollowOptions = {}): AsyncIterable<readonly Token[]> {
+    checkFollowOptions(options, 'wait.subscribeToTokens')
+    const wanted = wantedTags({ tags, tag } as TagFilter)
+    const query = { [PAGE_SIZE]: limit?.toString(), [TOKEN_TAG_FILTER]: joined(wanted, 'tags') }
+    return this.#followed({ address: FOLLOW_TOKENS_ADDRESS, query }, options, tokenLists)
+  }
+
+  #followed<State>(
+    request: FollowedTokens['request'],
+    { signal, onConnection }: FollowOptions,
+    states: (followed: FollowedTokens) => AsyncGenerator<State>,
+  ): AsyncIterable<State> {
+    const transport = this.#transport
+    const signals = [transport.settings.signal, signal]
     return {
-      // See `retrieveToken`.
       [Symbol.asyncIterator]: () =>
-        new Following((ended) => tokenStates({ ...followed, signal: ended }), signals) as Following<never>,
+        new Following((ended) => states({ transport, request, onConnection, signal: ended }), signals),
     }
   }
 

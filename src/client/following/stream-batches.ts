@@ -1,6 +1,7 @@
 import { READ_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { StreamFrames } from '../wire/stream-frames.ts'
 import type { Transport } from '../connection/transport.ts'
+import type { ConnectionState } from '../namespaces.ts'
 import { type EventSource, readEvents } from './read-events.ts'
 
 /** The stream to read, and the position to begin at. */
@@ -13,6 +14,9 @@ export interface StreamBatchesOptions {
   readonly startIndex?: number | undefined
   /** Only what no later attempt writes again. */
   readonly isLast?: boolean
+  /** `run`: to the end of the run. */
+  readonly until?: 'run' | undefined
+  readonly onConnection?: ((state: ConnectionState) => void) | undefined
   /** Called with the position after each batch, so that a later subscription can continue there. */
   readonly onPosition?: (lastId: string | undefined) => void
 }
@@ -26,7 +30,8 @@ export function streamBatches(
   options: StreamBatchesOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly unknown[]> {
-  return readEvents(transport, batchesOf(options), { signal })
+  const { onConnection } = options
+  return readEvents(transport, batchesOf(options), { signal, onConnection })
 }
 
 function batchesOf({
@@ -35,6 +40,7 @@ function batchesOf({
   lastId,
   startIndex,
   isLast,
+  until,
   onPosition,
 }: StreamBatchesOptions): EventSource<readonly unknown[]> {
   const frames = new StreamFrames(key, lastId)
@@ -48,6 +54,7 @@ function batchesOf({
       query: {
         startIndex: frames.lastId === lastId ? startIndex?.toString() : undefined,
         attempts: isLast ? 'last' : undefined,
+        until,
       },
     }),
     begin: (response) => frames.begin(response),

@@ -1,43 +1,49 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import type { RetrievedToken } from '../../api/token.ts'
-import { FOLLOW_TOKEN_ADDRESS } from '../../hosted/addresses.ts'
+import type { RetrievedToken, Token } from '../../api/token.ts'
 import { unavailable } from '../connection/api-error.ts'
 import { readJson } from '../connection/refused-answer.ts'
-import type { Transport } from '../connection/transport.ts'
+import type { ApiRequest, Transport } from '../connection/transport.ts'
 import type { Packets } from '../wire/packets.ts'
 import { WireRecord } from '../wire/record.ts'
-import { readRetrievedToken } from '../wire/token.ts'
+import { readRetrievedToken, readToken } from '../wire/token.ts'
 import { type EventSource, type Follower, readEvents } from './read-events.ts'
 
-/** The token that is followed, and what it is read with. */
-interface FollowedToken extends Follower {
+/** What is read of tokens, and what it is read with. */
+export interface FollowedTokens extends Follower {
   readonly transport: Transport
-  readonly packets: Packets
-  readonly id: string
+  readonly request: Omit<ApiRequest, 'headers'>
 }
 
 /** A token as it is, and again whenever it is another one, until it is settled. */
-export async function* tokenStates(followed: FollowedToken): AsyncGenerator<RetrievedToken<unknown>> {
-  const { transport, packets, id, signal } = followed
-  for await (const wire of readEvents(transport, new TokenEvents(id), followed))
-    yield await readRetrievedToken(wire, packets, signal)
+export async function* tokenStates(
+  followed: FollowedTokens,
+  packets: Packets,
+): AsyncGenerator<RetrievedToken<unknown>> {
+  for await (const wire of readEvents(followed.transport, new TokenEvents(followed.request), followed))
+    yield await readRetrievedToken(wire, packets, followed.signal)
 }
 
-/** Each connection begins with the token as it is. */
+/** What waits, and again whenever it is something else. */
+export async function* tokenLists(followed: FollowedTokens): AsyncGenerator<readonly Token[]> {
+  for await (const wire of readEvents(followed.transport, new TokenEvents(followed.request), followed))
+    yield wire.records('data').map(readToken)
+}
+
+/** Each connection begins with the token, or the list, as it is. */
 class TokenEvents implements EventSource<WireRecord> {
-  readonly what: string = 'the events of a token'
-  readonly #id: string
+  readonly what: string = 'the events of tokens'
+  readonly #request: FollowedTokens['request']
   #parser: EventSourceParser | undefined
   #arrived: string[] = []
   #shown = ''
   #isOver = false
 
-  constructor(id: string) {
-    this.#id = id
+  constructor(request: FollowedTokens['request']) {
+    this.#request = request
   }
 
   request(): ReturnType<EventSource<WireRecord>['request']> {
-    return { address: FOLLOW_TOKEN_ADDRESS, ids: [this.#id], lastId: undefined }
+    return { ...this.#request, lastId: undefined }
   }
 
   begin(): void {
@@ -51,13 +57,13 @@ class TokenEvents implements EventSource<WireRecord> {
       if (data === this.#shown) continue
       this.#shown = data
       const wire = new WireRecord(readJson(data), this.what)
-      this.#isOver = wire.text('status') !== 'WAITING'
+      // A list has no status, and no end.
+      this.#isOver = (wire.text('status') ?? 'WAITING') !== 'WAITING'
       yield wire
     }
   }
 
   end(): void {
-    if (!this.#isOver)
-      throw unavailable(`Cannot read ${this.what}: the answer ended before the token was settled`)
+    if (!this.#isOver) throw unavailable(`Cannot read ${this.what}: it ended too early`)
   }
 }

@@ -1,5 +1,6 @@
 import { WaitpointError } from '../../api/errors.ts'
 import type { SendInputOptions } from '../../api/input.ts'
+import { SEND_INPUT_ADDRESS } from '../../hosted/addresses.ts'
 import { REQUEST_NAME } from '../../hosted/headers.ts'
 import type { Limits } from '../limits.ts'
 import { ANYTHING, FLAG, json, object, TEXT } from '../operation.ts'
@@ -17,7 +18,7 @@ const FOR_GOOD = { 'x-should-retry': 'false' } as const
 
 /** Sends a message into a run: see docs/messages.md. */
 export const SEND_INPUT: Route<RouteContext> = route(
-  'POST /realtime/v1/streams/:runId/input/:stream',
+  SEND_INPUT_ADDRESS,
   {
     id: 'sendInput',
     tag: 'Streams',

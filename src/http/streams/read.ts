@@ -6,6 +6,8 @@ import { eventResponse } from '../events/response.ts'
 import { Refusal } from '../refusal.ts'
 import type { RouteContext } from '../route-context.ts'
 import { requireReadableRun } from '../runs/access.ts'
+import type { Inside } from '../../core/inside.ts'
+import { type LeftPages, pagesToRunEnd, type PagedPlace } from './pages-to-run-end.ts'
 import { streamEvents } from './events.ts'
 
 const MOST_IDLE_SECONDS = 600
@@ -35,12 +37,15 @@ export async function readStream(
   const from = isLatest ? await tailOf(context, { id, key }) : lastId === undefined ? start : lastId + 1
   // A reader that begins at `startIndex` has not been cut off there.
   const isLast = readAttempts(c.req.query('attempts'))
-  const pages = inside.streams.pages({ runId: id, key, from, isResumed: from !== start, isLast })
+  const place = { runId: id, key, from, isResumed: from !== start, isLast }
+  const { pages, leave } = readUntil(c.req.query('until'))
+    ? pagesToRunEnd(inside, place)
+    : firstPages(inside, place)
   const takesAllForChunks = c.req.header(CLIENT_VERSION) !== undefined
   const texts = streamEvents({ key, pages, takesAllForChunks })
   return eventResponse(c, context, {
     texts,
-    leave: () => pages.return(),
+    leave,
     idleMs,
     caller,
   })
@@ -73,6 +78,18 @@ function readLastId(text: string | undefined): number | undefined {
 function readAttempts(text: string = 'all'): boolean {
   if (text === 'all' || text === 'last') return text === 'last'
   throw new Refusal(400, `Cannot use attempts ${JSON.stringify(text.slice(0, 100))}: it must be all or last`)
+}
+
+/** Whether it goes on to the end of the run. */
+function readUntil(text: string | undefined): boolean {
+  if (text === undefined || text === 'run') return text === 'run'
+  throw new Refusal(400, `Cannot read until ${JSON.stringify(text.slice(0, 100))}: it must be run`)
+}
+
+/** One stream to the first moment at which all of its sources have ended. */
+function firstPages({ streams }: Inside, place: PagedPlace): LeftPages {
+  const pages = streams.pages(place)
+  return { pages, leave: () => pages.return() }
 }
 
 /** The sequence to begin at. */

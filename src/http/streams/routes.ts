@@ -50,6 +50,13 @@ const READING: readonly Parameter[] = [
     schema: { enum: ['all', 'last'], default: 'all' },
   },
   {
+    name: 'until',
+    in: 'query',
+    description:
+      '`run`: to the end of the run. Without it the answer ends at the first moment at which all sources of the stream have ended.',
+    schema: { const: 'run' },
+  },
+  {
     name: 'last-event-id',
     in: 'header',
     description: 'The number of the last chunk that was read; reading goes on after it.',

@@ -5,6 +5,7 @@ import {
   CREATE_TOKEN_ADDRESS,
   EXTEND_TOKEN_ADDRESS,
   FOLLOW_TOKEN_ADDRESS,
+  FOLLOW_TOKENS_ADDRESS,
   LIST_TOKENS_ADDRESS,
   REASSIGN_TOKEN_ADDRESS,
   RETRIEVE_TOKEN_ADDRESS,
@@ -12,7 +13,7 @@ import {
 } from '../../hosted/addresses.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { Caller } from '../access/caller.ts'
-import { KEY_FILTER, STATUS_FILTER, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
+import { KEY_FILTER, PAGE_SIZE, STATUS_FILTER, TOKEN_TAG_FILTER } from '../../hosted/list-parameters.ts'
 import { accessTokenHeaders } from '../access/token.ts'
 import { callbackOutput, readCompletion } from './output.ts'
 import type { Answerer } from '../../api/question.ts'
@@ -49,9 +50,10 @@ import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
+import { defined } from '../../primitives/defined.ts'
 import { eventResponse } from '../events/response.ts'
 import { settledBefore } from './settled-before.ts'
-import { tokenEvents } from './events.ts'
+import { listEvents, tokenEvents } from './events.ts'
 import { completedJson, createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 import { REQUEST_NAME } from '../../hosted/headers.ts'
@@ -133,6 +135,35 @@ const routes: readonly Route<RouteContext>[] = [
         const { data, pagination } = await refusingWrongInput(() => stored.wait.listTokens(params))
         return c.json({ data: data.map((token) => tokenJson(token, { caller, request })), pagination })
       },
+  ),
+  // Before the tokens by id, of which none is called so.
+  route(
+    FOLLOW_TOKENS_ADDRESS,
+    {
+      id: 'followTokens',
+      tag: 'Following',
+      summary: 'Follow what waits as server-sent events',
+      description:
+        'An event `tokens` with the newest tokens that wait, without outputs, and another one whenever they are others. It does not end.',
+      allowed: ['read:waitpoints'],
+      anyOrigin: true,
+      parameters: [
+        { name: TOKEN_TAG_FILTER, in: 'query', description: 'Any of these tags.', isList: true },
+        ...LIST_PARAMETERS.filter(({ name }) => name === PAGE_SIZE),
+      ],
+      answers: { 200: { description: 'The events.', content: EVENTS } },
+      refused: [400],
+    },
+    (context) => (c, caller) => {
+      const request = c.req.raw
+      const { tags, limit } = readTokenQuery(request, context.limits)
+      const lists = context.stored.wait.subscribeToTokens(defined({ tags, limit }))[Symbol.asyncIterator]()
+      return eventResponse(c, context, {
+        texts: listEvents({ [Symbol.asyncIterator]: () => lists }, { caller, request }),
+        leave: async () => lists.return?.(),
+        caller,
+      })
+    },
   ),
   route(
     RETRIEVE_TOKEN_ADDRESS,
