@@ -17,7 +17,7 @@ const program = 'src/cli/main.ts'
  * ring before it. The first has no module of Node, as pages load it, and neither of the first two what is loaded late.
  */
 const RINGS = [
-  ['client', 'storage', 'sqlite', 'postgres', 'otel', 'register', 'vitest-plugin'],
+  ['client', 'react', 'storage', 'sqlite', 'postgres', 'otel', 'register', 'vitest-plugin'],
   ['sdk', 'ai'],
   ['index'],
 ].map((names) => names.map((name) => `src/${name}.ts`))
@@ -93,6 +93,12 @@ const noSideEffects: NonNullable<Options['plugins']>[number] = {
   }),
 }
 
+/** A server that renders components knows by this that those of this entry are for the page too. */
+const forPages: NonNullable<Options['plugins']>[number] = {
+  name: 'for-pages',
+  renderChunk: (code, { path }) => ({ code: /[\\/]react\.js$/.test(path) ? `'use client'\n${code}` : code }),
+}
+
 const config: Options = {
   entry: [...entries, program],
   format: 'esm',
@@ -103,7 +109,7 @@ const config: Options = {
   clean: true,
   // `node:` stays: some hosts know the modules of Node by these names only.
   removeNodeProtocol: false,
-  plugins: [noSideEffects],
+  plugins: [noSideEffects, forPages],
   esbuildPlugins: [inRings],
   // A development dependency of types only: its few lines become part of our declarations.
   // The program is not imported.

@@ -15,6 +15,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   questions: ['api', 'contract', 'primitives'],
   core: ['questions', 'hosted', 'api', 'contract', 'primitives'],
   client: ['hosted', 'api', 'contract', 'primitives'],
+  react: ['client', 'api', 'contract', 'primitives'],
   'answer-page': ['api', 'contract', 'primitives'],
   http: ['core', 'answer-page', 'questions', 'hosted', 'api', 'contract', 'primitives'],
   console: ['http', 'core', 'answer-page', 'questions', 'api', 'contract', 'primitives'],
@@ -81,6 +82,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'patience',
     'stall-watch',
     'stopped',
+    'next-frame',
     'plain',
     'system',
     'virtual',
@@ -124,6 +126,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'all-loaded',
   ],
   'src/client': ['namespaces', 'connection', 'wire', 'following', 'calls', 'client'],
+  'src/react': ['subscriptions', 'sources', 'provider', 'following', 'calls', 'question', 'conversation'],
   'src/http': [
     'limits',
     'refusal',
@@ -295,6 +298,7 @@ const PROGRAMS: Readonly<Record<string, string>> = { waitpoint: 'src/cli/main.ts
 const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
   'src/core/create-engine.ts': ['clock', 'storage'],
   'src/client/client.ts': ['clock'],
+  'src/react/provider.ts': ['clock'],
   'src/http/serve.ts': ['console'],
 }
 

@@ -1,5 +1,6 @@
 import type * as waitpoint from 'waitpoint'
 import type * as client from 'waitpoint/client'
+import type * as react from 'waitpoint/react'
 import type * as testing from 'waitpoint/testing'
 import type * as vitest from 'waitpoint/vitest'
 import { type HasAny, holds, holdsNot, type IsAny } from './expect-type.ts'
@@ -25,6 +26,8 @@ type Leaks<Module> = {
 }[keyof Module]
 holds<[Leaks<Values>] extends [never] ? true : Leaks<Values>>()
 holds<[Leaks<typeof client>] extends [never] ? true : Leaks<typeof client>>()
+type HooksOfPages = Omit<typeof react, 'WaitpointProvider'>
+holds<[Leaks<HooksOfPages>] extends [never] ? true : Leaks<HooksOfPages>>()
 holds<[Leaks<typeof testing>] extends [never] ? true : Leaks<typeof testing>>()
 holds<[Leaks<typeof vitest>] extends [never] ? true : Leaks<typeof vitest>>()
 

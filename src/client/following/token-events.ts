@@ -31,7 +31,7 @@ export async function* tokenLists(followed: FollowedTokens): AsyncGenerator<read
 
 /** Each connection begins with the token, or the list, as it is. */
 class TokenEvents implements EventSource<WireRecord> {
-  readonly what: string = 'the events of tokens'
+  readonly what: string = 'a token'
   readonly #request: FollowedTokens['request']
   #parser: EventSourceParser | undefined
   #arrived: string[] = []
@@ -64,6 +64,6 @@ class TokenEvents implements EventSource<WireRecord> {
   }
 
   end(): void {
-    if (!this.#isOver) throw unavailable(`Cannot read ${this.what}: it ended too early`)
+    if (!this.#isOver) throw unavailable(`Cannot read ${this.what}: the answer ended`)
   }
 }
