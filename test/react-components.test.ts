@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { documentBlocks } from './support/documents.ts'
 
-const PAGE = 'docs/in-the-browser.md'
+const PAGES = ['docs/in-the-browser.md', 'docs/react.md']
 /** What the tests in Chromium click through. */
 const COMPONENTS = 'test/browser/page'
 
-it(`${PAGE} has a component that is tested in a browser, as it is`, () => {
-  const shown = documentBlocks(PAGE).filter(({ language }) => language === 'tsx')
+it.each(PAGES)('%s has components that are tested in a browser, as they are', (page) => {
+  const shown = documentBlocks(page).filter(({ language }) => language === 'tsx')
   const tested = readdirSync(COMPONENTS).filter((name) => name.endsWith('.tsx') && name !== 'main.tsx')
   expect(shown.length).toBeGreaterThan(0)
   expect(tested).toEqual(expect.arrayContaining(shown.map(({ file }) => file)))

@@ -24,6 +24,20 @@ export interface Browser {
   close(): Promise<void>
 }
 
+/** Several pages of one profile, and what happens to them. */
+export interface Tabs {
+  newPage(): Promise<Page>
+  setOffline(isOffline: boolean): Promise<void>
+  newCDPSession(page: Page): Promise<{ send(method: string, params: object): Promise<unknown> }>
+  close(): Promise<void>
+}
+
+/** Tabs in a profile of their own, which is closed with them. */
+export async function openTabs(browser: Browser): Promise<Tabs & AsyncDisposable> {
+  const context = (await browser.newContext({})) as unknown as Tabs
+  return Object.assign(context, { [Symbol.asyncDispose]: () => context.close() })
+}
+
 /** A profile of its own, with its cookies. */
 interface Context {
   addInitScript(script: string): Promise<unknown>
@@ -46,6 +60,8 @@ export interface ConsolePage {
 
 export interface Page {
   goto(url: string): Promise<unknown>
+  reload(): Promise<unknown>
+  on(event: 'console', listener: (message: { text(): string }) => void): void
   getByTestId(id: string): Element
   getByLabel(text: string): Element
   getByRole(role: 'button', options: { readonly name: string }): Element
