@@ -77,7 +77,7 @@ td.says { color: var(--soft); overflow-wrap: anywhere; } td.says.ink { color: va
 .bulk { display: flex; flex-wrap: wrap; align-items: center; gap: 8px; position: sticky; bottom: 0; padding: 8px 0; background: var(--ground); } .bulk::before { content: counter(picked) ' selected'; font-weight: 540; } @supports selector(:has(*)) { .list:not(:has(:checked)) .bulk { display: none; } }
 td a.name { font-weight: 540; overflow-wrap: anywhere; }
 td .id { color: var(--soft); font-size: 11.5px; }
-td .name + .id { margin-left: 10px; }
+td .name + .id { display: block; } td [data-pick] ~ .id { padding-left: 26px; }
 td a .id { color: var(--accent); }
 .search { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; min-height: 36px; margin: 16px 0; padding: 3px 4px 3px 10px; border: 1px solid var(--field); border-radius: 8px; background: var(--raised); }
 .search:focus-within { outline: 2px solid var(--accent); outline-offset: -1px; } .search > .i { color: var(--soft); }
@@ -207,7 +207,6 @@ const NARROW = `
   td { display: block; padding: 0; border: 0; }
   td:empty { display: none; }
   td:first-child, td.says { flex: 1 1 100%; }
-  td .name + .id { display: block; margin: 0; }
   td[data-label]::before { content: attr(data-label) ' '; color: var(--soft); font-size: 12px; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .strip { grid-template-columns: repeat(2, minmax(0, 1fr)); } .strip > div:nth-child(odd) { border-left: 0; } .strip > div:nth-child(n + 3) { border-top: 1px solid var(--line); } .strip > div { grid-template: auto auto 1fr / minmax(0, 1fr); padding: 8px 12px; gap: 0; } .strip dd.side { grid-column: 1; margin-top: 6px; } .chart { height: 24px; }
