@@ -165,6 +165,15 @@ const ENTRIES: Readonly<Record<string, UsedEntry>> = {
       return [text.includes('hello'), text.endsWith('[DONE]\\n\\n')]`,
     says: [true, true],
   },
+  // A page renders it: here it is loaded, beside the React of the application.
+  './react': {
+    imports: `import { createElement } from 'react'
+      import { useRun, WaitpointProvider } from 'waitpoint/react'`,
+    main: `
+      const page = createElement(WaitpointProvider, { baseUrl: 'http://localhost' }, 'the page')
+      return [page.type === WaitpointProvider, page.props.children, typeof useRun]`,
+    says: [true, 'the page', 'function'],
+  },
   './register': {
     imports: `import { registeredNames } from 'waitpoint/register'`,
     main: `
