@@ -130,3 +130,27 @@ async function callsOf(reader: TestPool, schema: string): Promise<Readonly<Recor
     await new Promise(setImmediate)
   }
 }
+
+/** A join answers in an order of its own. */
+it('answers each request for a queue of a turn with its own queue', async () => {
+  const reader = testPool(1)
+  const schema = await freshSchema(reader)
+  onTestFinished(async () => {
+    await reader.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+    await reader.end()
+  })
+  const storage = namedStorage(postgresStorage({ pool: testPool(2), schema }))
+  await storage.open()
+  const { queues } = storage
+  for (const [at, name] of ['a', 'b', 'c'].entries()) await queues?.set({ name, limit: at + 1, now, by })
+  const asked = ['c', 'none', 'a', 'unset', 'b', 'c']
+  const answers = await Promise.all(asked.map(async (name) => queues?.get(name)))
+  expect(answers.map((queue) => [queue?.name, queue?.limit])).toEqual([
+    ['c', 3],
+    ['none', undefined],
+    ['a', 1],
+    ['unset', undefined],
+    ['b', 2],
+    ['c', 3],
+  ])
+})

@@ -55,8 +55,8 @@ CREATE FUNCTION $s.get_queue(requests json) RETURNS json LANGUAGE sql STABLE AS 
   SELECT json_agg(json_build_array(o, json_build_object('slots', (SELECT count(*) FROM $s.runs WHERE slot = 1 AND queue = q->>'name'),
       'refused', (SELECT count(*) FROM $s.runs WHERE reserved = 1 AND queue = q->>'name'),
       'starts', (SELECT coalesce(json_agg(json_build_object('at', start.at, 'count', start.count) ORDER BY start.at), '[]')
-        FROM $s.queue_starts s CROSS JOIN LATERAL unnest(s.instants, s.counts) AS start(at, count) WHERE s.lane = q->>'lane'))))
-  FROM json_array_elements(requests) AS q LEFT JOIN $s.queues o ON o.name = q->>'name'
+        FROM $s.queue_starts s CROSS JOIN LATERAL unnest(s.instants, s.counts) AS start(at, count) WHERE s.lane = q->>'lane'))) ORDER BY place)
+  FROM json_array_elements(requests) WITH ORDINALITY AS asked(q, place) LEFT JOIN $s.queues o ON o.name = q->>'name'
 $$;
 
 CREATE FUNCTION $s.list_queues(requests json) RETURNS json LANGUAGE sql STABLE AS $$
