@@ -1,4 +1,5 @@
 import { safeValidateUIMessages, type UIMessage } from 'ai'
+import { GatheredBytes } from '../../primitives/gathered-bytes.ts'
 import { RefusedChat } from './refused-chat.ts'
 import type { TurnRequest } from './turn.ts'
 
@@ -33,27 +34,15 @@ async function readText(request: Request, mostBytes: number): Promise<string> {
   const tooLarge = new RefusedChat(413, `Cannot read the body: it has more than ${mostBytes} bytes`)
   if (Number(request.headers.get('content-length')) > mostBytes) throw tooLarge
   const reader = (request.body as ReadableStream<Uint8Array> | null)?.getReader()
-  const pieces: Uint8Array[] = []
-  let bytes = 0
+  const body = new GatheredBytes()
   for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
-    bytes += piece.value.byteLength
-    if (bytes > mostBytes) {
+    if (body.size + piece.value.byteLength > mostBytes) {
       await reader?.cancel()
       throw tooLarge
     }
-    pieces.push(piece.value)
+    body.add(piece.value)
   }
-  return new TextDecoder().decode(joined(pieces, bytes))
-}
-
-function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
-  const all = new Uint8Array(bytes)
-  let at = 0
-  for (const piece of pieces) {
-    all.set(piece, at)
-    at += piece.byteLength
-  }
-  return all
+  return new TextDecoder().decode(body.take())
 }
 
 /** Checks what a transport has sent. Of the messages only the last one is looked at: the history is that of the server. */

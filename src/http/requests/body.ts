@@ -1,7 +1,7 @@
 import type { Turns } from '../../core/inside.ts'
 import { show } from '../../primitives/require.ts'
 import { boundJson } from './bounded-parts.ts'
-import { GatheredBytes } from './gathered-bytes.ts'
+import { GatheredBytes } from '../../primitives/gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Refuses a body whose announced length exceeds the limit, before any of it is read. */

@@ -1,5 +1,5 @@
 import type { Turns } from '../../core/inside.ts'
-import { GatheredBytes } from './gathered-bytes.ts'
+import { GatheredBytes } from '../../primitives/gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
 import { parseJson, piecesOf } from './body.ts'
 import { decodeText } from './text.ts'

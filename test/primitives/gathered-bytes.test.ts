@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { GatheredBytes } from '../../../src/http/requests/gathered-bytes.ts'
+import { GatheredBytes } from '../../src/primitives/gathered-bytes.ts'
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 2_000 }), { maxLength: 30 })
 
