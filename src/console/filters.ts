@@ -5,7 +5,7 @@ import { html, type Html } from '../primitives/html.ts'
 import type { Cursors, RunsFilter } from './records.ts'
 import { Refused } from './refused.ts'
 import { isMemberName, type Sought } from './sought.ts'
-import { badge, count } from './values.ts'
+import { badge, bounded } from './values.ts'
 import { filterOf, linkTo, type Visit } from './visit.ts'
 
 /** How many there are of each status, as links that filter by it. */
@@ -25,11 +25,11 @@ export function countLinks(
   if (shown.length === 0) return undefined
   return html`<nav class="counts" aria-label="Statuses">
     ${shown.map(
-      ([status, { count: number, isMore }]) =>
+      ([status, number]) =>
         html`<a
           href="${linkTo(visit, section, { ...filters, status })}"
           ${status === current && html`aria-current="true"`}
-          >${badge(status)} <b>${count(number)}${isMore && '+'}</b></a
+          >${badge(status)} <b>${bounded(number)}</b></a
         >`,
     )}
   </nav>`

@@ -1,3 +1,4 @@
+import type { StatusCount } from '../contract/storage.ts'
 import { plainValue } from '../api/noted-value.ts'
 import { fromJson } from '../api/serialize.ts'
 import { LAST_INSTANT } from '../primitives/duration.ts'
@@ -53,6 +54,11 @@ function lines(text: string | undefined, read: (text: string) => unknown): strin
 
 export function count(number: number): string {
   return number.toLocaleString('en-US')
+}
+
+/** A count that has a bound: with a + there may be more. */
+export function bounded({ count: number, isMore }: StatusCount): string {
+  return `${count(number)}${isMore ? '+' : ''}`
 }
 
 /** An instant as a time from now, with the instant itself on hover. The script of the pages keeps it up to date. `left`: what is left until it. */

@@ -4,7 +4,7 @@ import type { QueueSettings, StatusCounts } from '../../contract/storage.ts'
 import { rateText } from '../../api/queue.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { PageContent } from '../page.ts'
-import { count, short, table } from '../values.ts'
+import { bounded, count, short, table } from '../values.ts'
 import { eventsOf, formToken, linkTo, may, type Visit } from '../visit.ts'
 
 /** So many queues are shown. */
@@ -90,8 +90,7 @@ async function countedQueue(
 function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boolean): Html {
   const declared = visit.inside.tasks.queueLimits.get(name)
   const link = (status: RunStatus): Html => {
-    const { count: number, isMore } = counts[status] ?? { count: 0, isMore: false }
-    const text = `${count(number)}${isMore ? '+' : ''}`
+    const text = bounded(counts[status] ?? { count: 0, isMore: false })
     const label = `${text} ${status} in queue ${short(name)}`
     return html`<a href="${linkTo(visit, 'runs', { queue: name, status })}" aria-label="${label}">${text}</a>`
   }

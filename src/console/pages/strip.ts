@@ -3,7 +3,7 @@ import type { StatusCount } from '../../contract/storage.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import type { DayFigures } from '../last-day.ts'
 import { quantile } from '../outcome.ts'
-import { count, duration, short } from '../values.ts'
+import { bounded, count, duration, short } from '../values.ts'
 import { linkTo, type Visit } from '../visit.ts'
 
 const WIDTH = 144
@@ -26,7 +26,7 @@ export function strip(
   return html`<dl class="sheet strip" aria-label="The last 24 hours">
     <div>
       <dt>New runs, last 24 h</dt>
-      <dd>${plus(made)}<small>${plus(hours.at(-1)?.made ?? NONE)} in this hour</small></dd>
+      <dd>${bounded(made)}<small>${bounded(hours.at(-1)?.made ?? NONE)} in this hour</small></dd>
       <dd class="side">
         ${chart(
           'New runs',
@@ -38,7 +38,7 @@ export function strip(
     <div>
       <dt>Failed of these</dt>
       <dd>
-        ${plus(failed)}<small
+        ${bounded(failed)}<small
           >${shareOf(failed, made)}${oftenFailed !== undefined && html`, mostly <a href="${linkTo(visit, 'runs', { task: oftenFailed, status: 'failed' })}">${short(oftenFailed, 40)}</a>`}</small
         >
       </dd>
@@ -65,12 +65,13 @@ export function strip(
     <div>
       <dt>Now</dt>
       <dd>
-        ${plus(EXECUTING)}<small
+        ${bounded(EXECUTING)}<small
           >executing${executes && slots !== Infinity && `, ${count(slots)} at once in this engine`}</small
         >
       </dd>
       <dd class="side">
-        <b>${plus(WAITING)}</b> wait<br /><b>${plus(QUEUED)}</b> in line, <b>${plus(DELAYED)}</b> delayed
+        <b>${bounded(WAITING)}</b> wait<br /><b>${bounded(QUEUED)}</b> in line,
+        <b>${bounded(DELAYED)}</b> delayed
       </dd>
     </div>
   </dl>`
@@ -108,10 +109,6 @@ function sumOf(counts: readonly StatusCount[]): StatusCount {
     count: counts.reduce((sum, each) => sum + each.count, 0),
     isMore: counts.some(({ isMore }) => isMore),
   }
-}
-
-function plus({ count: number, isMore }: StatusCount): string {
-  return `${count(number)}${isMore ? '+' : ''}`
 }
 
 function shareOf(failed: StatusCount, made: StatusCount): string {
