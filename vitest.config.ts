@@ -98,6 +98,7 @@ const onPostgres = {
     exclude: once,
     env: { WAITPOINT_STORAGE: 'postgres' },
     globalSetup: 'test/databases/postgres/setup.ts',
+    setupFiles: here('test/databases/postgres/take-back.ts'),
     // A statement that was planned once is planned for all files of a process.
     ...inOneProcess,
     ...waiting,

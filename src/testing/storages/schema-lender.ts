@@ -37,6 +37,11 @@ export class SchemaLender {
     return lent
   }
 
+  /** Takes every schema back, also those of storages that were never closed. Such a storage has to be opened again. */
+  takeBack(): void {
+    for (const { holder } of this.#schemas) holder?.takeBack()
+  }
+
   async #lend(to: SchemaLease): Promise<string> {
     const held = this.#schemas.find(({ holder }) => holder === to)
     if (held !== undefined) return held.name
@@ -104,5 +109,11 @@ export class SchemaLease {
 
   giveBack(): void {
     this.#users = Math.max(0, this.#users - 1)
+  }
+
+  /** As if all of its users had given it back. */
+  takeBack(): void {
+    this.#users = 0
+    this.#schema = undefined
   }
 }

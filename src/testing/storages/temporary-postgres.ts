@@ -30,6 +30,12 @@ export function temporaryPostgres(): Storage {
   return lentStorage(shared, new SchemaLease(lender))
 }
 
+/** Takes back the schemas of all storages, also of those that an engine left open, for the storages of the next test. */
+export async function takeBackSchemas(): Promise<void> {
+  await statements.atRest()
+  lender?.takeBack()
+}
+
 function watchedPool(watched: PostgresPool): PostgresPool {
   return {
     query: (text, values) => statements.watch(watched.query(text, values)),
