@@ -1,5 +1,6 @@
 import { streamText, type UIMessageChunk } from 'ai'
 import { describe, expect, it } from 'vitest'
+import { memoryStorage } from 'waitpoint'
 import { chatTask, createChatHandler } from 'waitpoint/ai'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import {
@@ -12,6 +13,7 @@ import {
   textsOf,
   userMessage,
 } from './chat-page.ts'
+import { awayStorage } from '../support/away-storage.ts'
 import { finish, HeldModel, lastOf, model, words } from './models.ts'
 
 const said = (prompt: Parameters<typeof lastOf>[0]): string =>
@@ -139,6 +141,36 @@ describe('createChatHandler', () => {
     })
     const response = await handler(new Request('http://chat.test/chat'))
     expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining('10.0.0.7')])
+  })
+
+  it('says of a storage that is away that it is, and of no turn that it is unknown', async () => {
+    const { task, called } = heldChat()
+    const away = awayStorage(memoryStorage())
+    await using t = await createTestEngine({ tasks: [task], storage: away.storage, alwaysResume: true })
+    const page = pageOf(t, task)
+    const chunks = chunksIn(await page.send('hello'))
+    const streamId = await messageIn(chunks)
+    const message = { id: streamId, role: 'assistant', parts: [] }
+    const approval = { id: 'a', approved: true }
+    const part = { type: 'tool-x', toolCallId: 'c', state: 'approval-responded', input: {}, approval }
+    const call = await called(1)
+    away.goAway()
+    const requests = [
+      page.send('another'),
+      page.follow(),
+      page.follow('?startIndex=0'),
+      page.request('GET', '/c1/messages'),
+      page.post({ streamId }, '/c1/stop'),
+      page.post({ messages: [{ ...message, parts: [part] }] }),
+    ]
+    const answers = await Promise.all(requests)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503))
+    away.comeBack()
+    call.push(...words('fine'), finish())
+    call.end()
+    const rest = []
+    for await (const chunk of chunks) rest.push(chunk)
+    expect(textOf(rest)).toBe('fine')
   })
 
   it('takes the same message once, however often it is sent', async () => {

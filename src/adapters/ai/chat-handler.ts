@@ -1,5 +1,4 @@
 import type { UIMessage } from 'ai'
-import { WaitpointError } from '../../api/errors.ts'
 import type { Answerer } from '../../api/question.ts'
 import type { Run } from '../../api/run.ts'
 import type { Engine } from '../../core/engine.ts'
@@ -193,7 +192,8 @@ const STATUSES: Readonly<Record<string, number>> = {
 /** What a request is told: of a fault of the application or the engine no more than that there is one. */
 function refusalOf(error: unknown): { readonly status: number; readonly message: string } {
   if (error instanceof RefusedChat) return error
-  const status = error instanceof WaitpointError ? STATUSES[error.code] : undefined
+  // Told by its code alone: that of a storage is no WaitpointError.
+  const status = error instanceof Error && 'code' in error ? STATUSES[error.code as string] : undefined
   return status === undefined || status === 503
     ? { status: status ?? 500, message: 'Cannot answer: try again later' }
     : { status, message: (error as Error).message }

@@ -1,5 +1,6 @@
 import type { UIMessage } from 'ai'
 import { createHash } from 'node:crypto'
+import { WaitpointError } from '../../api/errors.ts'
 import type { Answerer } from '../../api/question.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import type { RunStatus } from '../../contract/records.ts'
@@ -112,7 +113,10 @@ export class ChatTurns {
 
   /** The turn with this id, if it is one of this chat. */
   async find(id: string): Promise<Run | undefined> {
-    const run = await this.#engine.runs.retrieve(id).catch(() => undefined)
+    const run = await this.#engine.runs.retrieve(id).catch((error: unknown) => {
+      if (error instanceof WaitpointError && error.code === 'ERR_RUN_NOT_FOUND') return undefined
+      throw error
+    })
     return run?.taskIdentifier === this.#task && run.tags.includes(this.#tag) ? run : undefined
   }
 
