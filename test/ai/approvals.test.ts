@@ -1,8 +1,10 @@
 import { stepCountIs, streamText, tool, type UIMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
+import { createEngine, memoryStorage } from 'waitpoint'
 import { chatTask, createChatHandler } from 'waitpoint/ai'
-import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
 import { z } from 'zod'
+import { abandonable } from '../support/abandon.ts'
 import { allChunks, authorize, ChatPage, textIn, textOf } from './chat-page.ts'
 import { call, finish, lastOf, model, words } from './models.ts'
 
@@ -102,6 +104,10 @@ const answer = async (page: ChatPage, answers: Readonly<Record<string, boolean>>
 
 const statuses = async (t: TestEngine): Promise<readonly string[]> =>
   (await t.engine.wait.listTokens({ tags: 'question:chat-approval' })).data.map(({ status }) => status).sort()
+
+/** The keys of the tokens that wait. */
+const waiting = async (t: TestEngine): Promise<readonly (string | undefined)[]> =>
+  (await t.engine.wait.listTokens({ status: 'WAITING' })).data.map(({ idempotencyKey }) => idempotencyKey)
 
 describe('a tool under approval', () => {
   it('is a question, that the page may answer', async () => {
@@ -239,5 +245,40 @@ describe('a tool under approval', () => {
     const parts = (await page.messages()).at(-1)?.parts.filter(({ type }) => type === 'tool-refund')
     expect(parts).toMatchObject([{ state: 'output-denied' }, { state: 'output-denied' }])
     expect((await t.engine.wait.listTokens({ status: 'WAITING' })).data).toEqual([])
+  })
+
+  it('is withdrawn when its turn is canceled, with the button that stops it', async () => {
+    const chat = refunds()
+    await using t = await createTestEngine({ tasks: [chat.task], alwaysResume: true })
+    const page = pageOf(t, chat)
+    await allChunks(await page.send('a1'))
+    const [run] = (await t.engine.runs.list()).data
+    await t.engine.runs.cancel(run!)
+    await t.clock.settle()
+    expect(await waiting(t)).toEqual([])
+    expect(await page.stop(run!.id)).toEqual({ stopped: false })
+    expect((await answer(page, { 'call-a1': true })).status).toBe(200)
+    expect(chat.made).toEqual([])
+  })
+
+  it('is withdrawn by the next turn, if the process of its own died with it', async () => {
+    const chat = refunds()
+    const [clock, storage] = [testClock(), memoryStorage()]
+    const gone = abandonable(clock, storage)
+    const first = createEngine({ tasks: [chat.task], storage: gone.storage, clock: gone.clock })
+    const begun = new ChatPage(createChatHandler(first, chat.task, { authorize }))
+    await allChunks(await begun.send('a1'))
+    gone.abandon()
+    // It does not have the task, and calls no hook of it.
+    const other = createEngine({ storage, clock, execute: false })
+    const [run] = (await other.runs.list()).data
+    await other.runs.cancel(run!)
+    await other.close()
+    await using t = await createTestEngine({ tasks: [chat.task], storage, clock })
+    expect(await waiting(t)).toHaveLength(2)
+    await allChunks(await pageOf(t, chat).send('a2'))
+    expect((await waiting(t)).filter((key) => key?.includes(run!.id))).toEqual([])
+    await pageOf(t, chat).stop((await shown(pageOf(t, chat))).message.id)
+    while ((await pageOf(t, chat).follow()).status !== 204) await new Promise(setImmediate)
   })
 })

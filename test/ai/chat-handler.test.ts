@@ -301,6 +301,8 @@ describe('createChatHandler', () => {
       status: 'FAILED',
       error: { message: 'the key is sk-123' },
     })
+    expect((await t.engine.wait.listTokens({ status: 'WAITING' })).data).toEqual([])
+    expect(await page.stop(run!.id)).toEqual({ stopped: false })
     expect(await textIn(await page.send('again'))).toBe('fine')
     expect(textsOf(await page.messages())).toEqual(['user: fail', 'user: again', 'assistant: fine'])
   })

@@ -2,7 +2,7 @@ import { convertToModelMessages, type ModelMessage, type UIMessage, type UIMessa
 import type { Answerer } from '../../api/question.ts'
 import type { RetryOptions } from '../../api/retry.ts'
 import type { RunTools, Task } from '../../api/task.ts'
-import { once } from '../../core/ambient/ambient.ts'
+import { once, wait } from '../../core/ambient/ambient.ts'
 import { task } from '../../core/ambient/define-task.ts'
 import type { TaskQueueOptions } from '../../api/queue.ts'
 import {
@@ -99,7 +99,10 @@ export function chatTask({ id, run, loadMessages, saveMessages, retry, queue }: 
     if (number === 0) return null
     if (number > 1) {
       const earlier: Turn = { ...turn, number: number - 1 }
-      await chats.triggerAndWait({ chat, user, number: 0, trigger: 'submit-message' }, turnKey(id, earlier))
+      const over = { chat, user, number: 0, trigger: 'submit-message' } as const
+      const { ok, id: runId } = await chats.triggerAndWait(over, turnKey(id, earlier))
+      // Its process may have died with it.
+      if (!ok) await withdrawAll(runId)
     }
     const runId = tools.ctx.run.id
     const button = await tools.wait.createToken(stopToken(runId))
@@ -146,6 +149,8 @@ export function chatTask({ id, run, loadMessages, saveMessages, retry, queue }: 
   const chats = task<Turn, TurnOutput | null>({
     id,
     run: answered,
+    onFailure: ({ ctx }) => withdrawAll(ctx.run.id),
+    onCancel: ({ ctx }) => withdrawAll(ctx.run.id),
     ...(retry && { retry }),
     ...(queue && { queue }),
   })
@@ -173,6 +178,12 @@ async function answersOrStop(
   remove()
   if (stop.aborted) await withdrawOthers(runId, [], 'The turn was stopped.')
   return answers
+}
+
+/** Ends what waits for people in a turn that has ended: its button, and its questions. */
+async function withdrawAll(runId: string): Promise<void> {
+  await wait.completeToken(await wait.createToken(stopToken(runId)))
+  await withdrawOthers(runId, [], 'The turn has ended.')
 }
 
 /** What becomes of calls whose turn was stopped before they were made. */
