@@ -187,6 +187,14 @@ describe('a tool under approval', () => {
     // Ann may not answer for Bo, and his question waits on.
     expect((await answer(page, { 'call-big': true })).status).toBe(403)
     expect(await statuses(t)).toEqual(['WAITING', 'WAITING'])
+    // Of two answers none counts, if one of them is refused.
+    expect((await answer(page, { 'call-small': true, 'call-big': true })).status).toBe(403)
+    expect(await statuses(t)).toEqual(['WAITING', 'WAITING'])
+    const long = await answered(page, { 'call-small': true })
+    for (const part of long.parts)
+      if ('approval' in part && part.state === 'approval-responded') part.approval.reason = 'x'.repeat(2_001)
+    expect((await page.post({ messages: [long] })).status).toBe(422)
+    expect(await statuses(t)).toEqual(['WAITING', 'WAITING'])
     const some = await allChunks(await answer(page, { 'call-small': true }))
     expect(some.map(({ type }) => type)).toEqual(['start'])
     expect([await statuses(t), chat.made]).toEqual([['COMPLETED', 'WAITING'], []])

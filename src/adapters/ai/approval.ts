@@ -48,13 +48,16 @@ export interface AskedCall {
   readonly tokenId: string
 }
 
+/** How long the reason of an answer may be. */
+export const MOST_REASON = 2_000
+
 /** Its schema says that an answer is an `ApprovalAnswer`. */
 const approval = /* @__PURE__ */ question({
   id: 'chat-approval',
   message: ({ message }: ToolCall) => message,
   schema: {
     type: 'object',
-    properties: { approved: { type: 'boolean' }, reason: { type: 'string', maxLength: 2_000 } },
+    properties: { approved: { type: 'boolean' }, reason: { type: 'string', maxLength: MOST_REASON } },
     required: ['approved'],
   },
   onTimeoutText: 'The call is denied.',

@@ -1,8 +1,9 @@
 import type { UIMessage } from 'ai'
 import type { Answerer } from '../../api/question.ts'
 import type { Run } from '../../api/run.ts'
+import type { Token } from '../../api/token.ts'
 import type { Engine } from '../../core/engine.ts'
-import type { ApprovalAnswer, ToolCall } from './approval.ts'
+import { type ApprovalAnswer, MOST_REASON, type ToolCall } from './approval.ts'
 import { readChatRequest, readChatJson, chatId } from './chat-request.ts'
 import { streamTurns } from './chat-stream.ts'
 import type { ChatReference, ChatTask } from './chat-task.ts'
@@ -99,50 +100,48 @@ async function take(visit: Visit, body: Readonly<Record<string, unknown>>): Prom
 }
 
 /** What the message says of its calls is not believed: each of them has a token, or there is no such call. */
-async function answerCalls({ engine, user }: Visit, turns: ChatTurns, message: UIMessage): Promise<Response> {
+async function answerCalls(visit: Visit, turns: ChatTurns, message: UIMessage): Promise<Response> {
+  const { engine, user } = visit
   const turn = await turns.find(message.id)
   if (turn === undefined)
     throw new RefusedChat(404, `Cannot answer calls of message "${message.id}": there is no such message`)
-  const answers = answersIn(message)
-  const tokens = await tokensOf(engine, turn, [...answers.keys()])
-  let part = 0
-  for (const [id, { tokenId, call }] of tokens) {
-    await engine.wait.completeToken(tokenId, answers.get(id), { by: { ...user, via: 'chat' } })
-    part = Math.max(part, call.part + 1)
-  }
-  return streamTurns(engine, [turn], { part })
+  const answers = await answersOf(visit, turn, message)
+  for (const { token, answer } of answers)
+    await engine.wait.completeToken(token, answer, { by: { ...user, via: 'chat' } })
+  const parts = answers.map(({ token }) => (token.question?.data as ToolCall).part + 1)
+  return streamTurns(engine, [turn], { part: Math.max(...parts) })
 }
 
-/** The answers in a message, by the ids of the approvals. */
-function answersIn({ parts }: UIMessage): ReadonlyMap<string, ApprovalAnswer> {
-  const answers = new Map<string, ApprovalAnswer>()
-  for (const part of parts)
-    if ('approval' in part && part.state === 'approval-responded') {
-      const { id, approved, reason } = part.approval
-      answers.set(id, { approved, ...(reason !== undefined && { reason }) })
-    }
-  if (answers.size === 0)
-    throw new RefusedChat(400, 'Cannot answer: the last message answers no call of a tool')
-  return answers
+interface GivenAnswer {
+  readonly token: Token
+  readonly answer: ApprovalAnswer
 }
 
-/** The tokens of these approvals. One that has none was made up, and nothing is answered. */
-async function tokensOf(
-  engine: Engine,
+/** The answers in a message. One that is refused refuses them all, before any of them counts. */
+async function answersOf(
+  { engine, user }: Visit,
   turn: Run,
-  approvals: readonly string[],
-): Promise<ReadonlyMap<string, { readonly tokenId: string; readonly call: ToolCall }>> {
-  const known = new Map<string | undefined, { readonly tokenId: string; readonly call: ToolCall }>()
-  for await (const { id, idempotencyKey, question } of engine.wait.listTokens({ tags: approvalTag(turn.id) }))
-    known.set(idempotencyKey, { tokenId: id, call: question?.data as ToolCall })
-  return new Map(
-    approvals.map((approval) => {
-      const token = known.get(approvalKey(turn.id, approval))
-      if (token === undefined)
-        throw new RefusedChat(404, `Cannot answer approval "${approval}": there is no such question`)
-      return [approval, token]
-    }),
-  )
+  { parts }: UIMessage,
+): Promise<readonly GivenAnswer[]> {
+  const tokens = new Map<string | undefined, Token>()
+  for await (const token of engine.wait.listTokens({ tags: approvalTag(turn.id) }))
+    tokens.set(token.idempotencyKey, token)
+  const names = [user.id, ...(user.roles ?? [])]
+  const answers = parts.flatMap((part) => {
+    if (!('approval' in part) || part.state !== 'approval-responded') return []
+    const { id, approved, reason } = part.approval
+    const refuse = (status: number, why: string): never => {
+      throw new RefusedChat(status, `Cannot answer approval "${id}": ${why}`)
+    }
+    const token = tokens.get(approvalKey(turn.id, id)) ?? refuse(404, 'there is no such question')
+    const approvers = token.status === 'WAITING' ? token.question?.approvers : undefined
+    if (approvers !== undefined && !approvers.some((name) => names.includes(name)))
+      refuse(403, `"${user.id}" is not one of its approvers`)
+    if (reason !== undefined && reason.length > MOST_REASON) refuse(422, 'its reason is too long')
+    return [{ token, answer: { approved, ...(reason !== undefined && { reason }) } }]
+  })
+  if (answers.length > 0) return answers
+  throw new RefusedChat(400, 'Cannot answer: the last message answers no call of a tool')
 }
 
 /** Follows what is under way, from its first chunk on. With a `startIndex` the latest turn is read again, too. */
