@@ -36,11 +36,13 @@ export class Credential {
     }))
   }
 
-  /** The service refused this token. Answers whether another one may be had at once: this one had been kept. */
+  /**
+   * The service refused this token. Answers whether another one may be had at once: this one may have been kept, and another request
+   * may have learned sooner that it is refused.
+   */
   refused(token: string): boolean {
-    if (this.#kept?.token !== token) return false
-    this.#kept = undefined
-    return true
+    if (this.#kept?.token === token) this.#kept = undefined
+    return expiryOf(token) > -Infinity
   }
 
   async #renew(): Promise<string> {
@@ -51,7 +53,7 @@ export class Credential {
   }
 }
 
-/** When a token expires, in epoch milliseconds; in the past for one that does not say. */
+/** When a token expires, in epoch milliseconds; `-Infinity` for one that does not say. */
 function expiryOf(token: string): number {
   const [, payload] = token.split('.')
   if (payload === undefined) return -Infinity

@@ -49,6 +49,26 @@ describe('an access token from a function', () => {
     expect(sentWith(stub)).toEqual([601, 601, 602, 602, 603].map(tokenUntil))
   })
 
+  it('is asked for again, once, for all requests that were refused with it', async () => {
+    let asked = 0
+    const accessToken = (): string => tokenUntil(600 + (asked += 1))
+    const answer = ({ headers }: Request): Response =>
+      headers.get('authorization')?.endsWith(tokenUntil(601)) === true
+        ? json({}, { status: 401 })
+        : canceled()
+    const stub = new StubService([canceled(), ...Array.from({ length: 6 }, () => answer)], { accessToken })
+    await stub.client.runs.cancel('run_1')
+    await Promise.all([1, 2, 3].map(() => stub.client.runs.cancel('run_1')))
+    expect(sentWith(stub)).toEqual([601, 601, 601, 601, 602, 602, 602].map(tokenUntil))
+    expect(asked).toBe(2)
+  })
+
+  it('that says of no end is not asked for again', async () => {
+    const stub = new StubService([json({}, { status: 401 })], { accessToken: () => 'opaque' })
+    expect(await rejection(stub.client.runs.cancel('run_1'))).toMatchObject({ code: 'ERR_API_UNAUTHORIZED' })
+    expect(stub.asked).toHaveLength(1)
+  })
+
   it('does not end a subscription when the function rejects', async () => {
     let asked = 0
     const accessToken = async (): Promise<string> => {
