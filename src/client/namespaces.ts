@@ -58,6 +58,12 @@ export interface FollowOptions extends CallOptions {
    * @default none
    */
   readonly onConnection?: (state: ConnectionState) => void
+  /**
+   * Goes on trying also if there was no connection yet, or no access token, as for a page.
+   *
+   * @default false: the first connection is tried as `retry` of the client says
+   */
+  readonly keepTrying?: boolean
 }
 
 /** Tokens of a service, from outside of runs. Calls that pause a run reject with `ERR_NOT_IN_RUN`. */

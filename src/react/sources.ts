@@ -7,7 +7,7 @@ import type { Source } from './subscriptions.ts'
 /** What a subscription of the client yields, the latest. */
 export function latest<Value>(follow: (options: FollowOptions) => AsyncIterable<Value>): Source<Value> {
   return async ({ signal, onConnection, show }) => {
-    for await (const value of follow({ signal, onConnection })) show(() => value)
+    for await (const value of follow({ signal, onConnection, keepTrying: true })) show(() => value)
   }
 }
 
@@ -27,7 +27,7 @@ export function allChunks<Chunk>(
   { run, key, attempts }: StreamOfRun,
 ): Source<readonly Chunk[]> {
   return async ({ signal, onConnection, show }) => {
-    const options = { attempts, until: 'run', signal, onConnection } as const
+    const options = { attempts, until: 'run', signal, onConnection, keepTrying: true } as const
     let chunks: Chunk[] = []
     for (let startIndex = 0; ;) {
       const read = chunks

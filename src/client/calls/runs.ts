@@ -143,9 +143,11 @@ export class RunsCalls implements ClientRuns {
   subscribeToRun(run: RunReference, options: FollowOptions = {}): RunSubscription<never> {
     const id = runId(run)
     checkFollowOptions(options, 'runs.subscribeToRun')
-    const { onConnection } = options
     const signals = [this.#transport.settings.signal, options.signal]
-    const watch = (signal: AbortSignal): WatchedRun => ({ ...this.#watched(id, signal), onConnection })
+    const watch = (signal: AbortSignal): WatchedRun => ({
+      ...options,
+      ...this.#watched(id, signal),
+    })
     const runs = (): Following<Run> => new Following((signal) => runStates(watch(signal)), signals)
     const parts = (): Following<Part> => new Following((signal) => runParts(watch(signal)), signals)
     return {

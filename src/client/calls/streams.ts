@@ -1,13 +1,7 @@
 import { runId, type RunReference } from '../../api/run.ts'
 import type { PipedStream } from '../../api/stream.ts'
 import { checkKey, streamReading } from '../../api/stream.ts'
-import {
-  type OptionNames,
-  requireFunction,
-  requireName,
-  requireOptions,
-  requireSignal,
-} from '../../primitives/require.ts'
+import { type OptionNames, requireName, requireOptions, requireSignal } from '../../primitives/require.ts'
 import { SEND_INPUT_ADDRESS, WRITE_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { RESUME_FROM, WRITER } from '../../hosted/headers.ts'
 import type {
@@ -19,7 +13,7 @@ import type {
 } from '../namespaces.ts'
 import { Following } from '../following/following.ts'
 import { jsonText } from '../wire/json-text.ts'
-import { checkCallOptions } from './wait.ts'
+import { checkCallOptions, requireFollower } from './wait.ts'
 import { notInRun } from '../connection/known-error.ts'
 import { streamBatches, type StreamBatchesOptions } from '../following/stream-batches.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'
@@ -89,13 +83,13 @@ export class StreamsCalls implements ClientStreams {
   read<Chunk = unknown>(
     run: RunReference,
     key: string,
-    { onConnection, until, ...options }: FollowStreamOptions = {},
+    { onConnection, keepTrying, until, ...options }: FollowStreamOptions = {},
   ): AsyncIterable<Chunk> {
     const id = runId(run)
     const { startIndex, signal, isLast } = streamReading(key, options)
-    requireFunction(onConnection, 'onConnection')
+    requireFollower({ onConnection, keepTrying })
     const start = startIndex === 0 ? {} : { startIndex, lastId: String(startIndex - 1) }
-    const source = { runId: id, key, isLast, until, onConnection, ...start }
+    const source = { runId: id, key, isLast, until, onConnection, keepTrying, ...start }
     const signals = [this.#transport.settings.signal, signal]
     return {
       // The writer and the reader agree on the type of the chunks.

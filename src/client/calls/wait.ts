@@ -18,6 +18,7 @@ import type {
 import {
   idOf,
   type OptionNames,
+  requireFlag,
   requireFunction,
   requireName,
   requireOptions,
@@ -43,6 +44,7 @@ import { TAG_NAMES, type TagFilter, wantedTags } from '../../api/tag-filter.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notFound, notInRun, refusedInRun } from '../connection/known-error.ts'
 import { Following } from '../following/following.ts'
+import type { Follower } from '../following/read-events.ts'
 import { type FollowedTokens, tokenLists, tokenStates } from '../following/token-events.ts'
 import { joined, listQuery } from './list-query.ts'
 import { decodePage } from './list-page.ts'
@@ -75,7 +77,11 @@ const LIST_NAMES: OptionNames<ListTokensParams & CallOptions> = {
 }
 /** The names of `CallOptions`, for calls without further options. */
 const CALL_NAMES: OptionNames<CallOptions> = { signal: true }
-const FOLLOW_NAMES: OptionNames<FollowOptions> = { signal: true, onConnection: true }
+const FOLLOW_NAMES: OptionNames<FollowOptions> = {
+  signal: true,
+  onConnection: true,
+  keepTrying: true,
+}
 
 /** Tokens over HTTP. */
 export class WaitCalls implements ClientWait {
@@ -201,14 +207,14 @@ export class WaitCalls implements ClientWait {
 
   #followed<State>(
     request: FollowedTokens['request'],
-    { signal, onConnection }: FollowOptions,
+    options: FollowOptions,
     states: (followed: FollowedTokens) => AsyncGenerator<State>,
   ): AsyncIterable<State> {
     const transport = this.#transport
-    const signals = [transport.settings.signal, signal]
+    const signals = [transport.settings.signal, options.signal]
     return {
       [Symbol.asyncIterator]: () =>
-        new Following((ended) => states({ transport, request, onConnection, signal: ended }), signals),
+        new Following((signal) => states({ ...options, transport, request, signal }), signals),
     }
   }
 
@@ -254,7 +260,13 @@ export function checkCallOptions(options: CallOptions, what: string): void {
 export function checkFollowOptions(options: FollowOptions, what: string): void {
   requireOptions(options, `the options of ${what}`, FOLLOW_NAMES)
   requireSignal(options.signal, 'signal')
-  if (options.onConnection !== undefined) requireFunction(options.onConnection, 'onConnection')
+  requireFollower(options)
+}
+
+/** @throws TypeError for options of a wrong type. */
+export function requireFollower({ onConnection, keepTrying }: Omit<Follower, 'signal'>): void {
+  requireFunction(onConnection, 'onConnection')
+  requireFlag(keepTrying, 'keepTrying')
 }
 
 /**

@@ -14,11 +14,13 @@ export class Backoff {
   readonly #signal: AbortSignal | undefined
   #failures = 0
   readonly #since: number
-  #isPatient = false
+  #isPatient: boolean
 
-  constructor(settings: ClientSettings, signal: AbortSignal | undefined) {
+  /** One that is patient has no limit on attempts. */
+  constructor(settings: ClientSettings, signal: AbortSignal | undefined, isPatient = false) {
     this.#settings = settings
     this.#signal = signal
+    this.#isPatient = isPatient
     this.#since = settings.clock.now()
   }
 

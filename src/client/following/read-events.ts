@@ -30,6 +30,7 @@ export interface EventSource<Item> {
 export interface Follower {
   readonly signal: AbortSignal
   readonly onConnection?: ((state: ConnectionState) => void) | undefined
+  readonly keepTrying?: boolean | undefined
 }
 
 /**
@@ -39,10 +40,10 @@ export interface Follower {
 export async function* readEvents<Item>(
   transport: Transport,
   source: EventSource<Item>,
-  { signal, onConnection }: Follower,
+  { signal, onConnection, keepTrying }: Follower,
 ): AsyncGenerator<Item> {
   const { settings } = transport
-  const backoff = new Backoff(settings, signal)
+  const backoff = new Backoff(settings, signal, keepTrying)
   let { timeoutMs } = settings
   for (;;) {
     const connection = await transport.follow(signal, timeoutMs)

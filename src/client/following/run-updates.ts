@@ -55,14 +55,14 @@ class ShapePolls {
   #hasty = 0
 
   constructor(watched: WatchedRun) {
-    const { transport, id, signal } = watched
+    const { transport, id, signal, keepTrying } = watched
     this.#watched = watched
     this.#request = {
       address: FOLLOW_RUN_BY_POLLING_ADDRESS,
       headers: { [SHAPE_VERSION]: '1.0.0-beta.1' },
       ids: [id],
     }
-    this.#backoff = new Backoff(transport.settings, signal)
+    this.#backoff = new Backoff(transport.settings, signal, keepTrying)
   }
 
   get row(): Readonly<Record<string, unknown>> | undefined {

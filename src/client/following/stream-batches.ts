@@ -1,11 +1,10 @@
 import { READ_STREAM_ADDRESS } from '../../hosted/addresses.ts'
 import { StreamFrames } from '../wire/stream-frames.ts'
 import type { Transport } from '../connection/transport.ts'
-import type { ConnectionState } from '../namespaces.ts'
-import { type EventSource, readEvents } from './read-events.ts'
+import { type EventSource, type Follower, readEvents } from './read-events.ts'
 
 /** The stream to read, and the position to begin at. */
-export interface StreamBatchesOptions {
+export interface StreamBatchesOptions extends Omit<Follower, 'signal'> {
   readonly runId: string
   readonly key: string
   /** The position to continue after; `undefined` for the beginning. */
@@ -16,7 +15,6 @@ export interface StreamBatchesOptions {
   readonly isLast?: boolean
   /** `run`: to the end of the run. */
   readonly until?: 'run' | undefined
-  readonly onConnection?: ((state: ConnectionState) => void) | undefined
   /** Called with the position after each batch, so that a later subscription can continue there. */
   readonly onPosition?: (lastId: string | undefined) => void
 }
@@ -30,8 +28,7 @@ export function streamBatches(
   options: StreamBatchesOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly unknown[]> {
-  const { onConnection } = options
-  return readEvents(transport, batchesOf(options), { signal, onConnection })
+  return readEvents(transport, batchesOf(options), { ...options, signal })
 }
 
 function batchesOf({
