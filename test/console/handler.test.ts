@@ -863,6 +863,23 @@ describe('the page of a run', () => {
     ])
   })
 
+  it('names in the timeline who has answered', async () => {
+    const asking = task({
+      id: 'asking',
+      run: async () => wait.forToken(await wait.createToken({ tags: ['legal'] })),
+    })
+    await using t = await createTestEngine({ tasks: [asking], secretKey: KEY })
+    const { id } = await t.engine.trigger(asking, undefined)
+    await t.clock.settle()
+    const [token] = (await t.engine.wait.listTokens()).data
+    await t.engine.wait.completeToken(token!, null, { by: { id: 'u1', name: '<Ann>', via: 'mail' } })
+    await t.clock.settle()
+    const visitor = await Visitor.loggedIn(t.engine)
+    expect((await visitor.get(`/runs/${id}`)).text).toContain(
+      '<span class="soft">&lt;Ann&gt;, via mail</span>',
+    )
+  })
+
   it('draws the whole tree, to any depth, wherever in it the run is', async () => {
     const leaf = task({ id: 'leaf', run: (_n: number, { wait }) => wait.for({ minutes: 1 }) })
     const middle = task({ id: 'middle', run: () => leaf.triggerAndWait(1).unwrap() })

@@ -7,7 +7,7 @@ import { type Asked, type Segment, type SegmentKind, segmentsOfRun } from '../se
 import { count, duration, short, statusMark } from '../values.ts'
 import { linkTo, placeOf, type Visit } from '../visit.ts'
 import { summaryOf } from './summary.ts'
-import { nameOfToken } from './token.ts'
+import { answererOf, nameOfToken } from './token.ts'
 
 /** So many rows are drawn. Those above the run that is shown always are. */
 const MOST_ROWS = 120
@@ -244,7 +244,8 @@ class Rows {
         ? html`<span>sleep</span>`
         : html`<a href="${placeOf(this.#visit, 'tokens', id)}">${short(nameOfToken(token), NAME_LENGTH)}</a>`
     const bars: readonly Segment[] = [{ kind: 'waiting', from, to: to ?? this.#visit.now }]
-    return { id, label: labelOf(token), name, status, from, to, bars, rows: [], isOut: status === 'WAITING' }
+    const [label, note] = [labelOf(token), answererOf(token)]
+    return { id, label, name, note, status, from, to, bars, rows: [], isOut: status === 'WAITING' }
   }
 }
 
