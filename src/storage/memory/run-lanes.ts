@@ -148,8 +148,11 @@ export class RunLanes {
     }
   }
 
-  takeSlot(lane: Lane): void {
+  /** The slot that was reserved for the run, if one was: to others nothing changes by that. */
+  takeSlot(run: RunEntry): void {
+    const { lane } = run
     lane.slots += 1
+    if (lane.reserved !== undefined) lane.reserved = withoutItem(lane.reserved, run)
   }
 
   /** Gives a slot back; answers whether a run has been waiting for one. */
@@ -163,12 +166,13 @@ export class RunLanes {
     run.lane.reserved = withItem(run.lane.reserved, run)
   }
 
-  /** The run needs its reservation no longer. */
-  unreserve(run: RunEntry): void {
+  /** The run needs its reservation no longer; answers whether another one has been waiting for that. */
+  unreserve(run: RunEntry): boolean {
     const { lane } = run
-    if (lane.reserved === undefined) return
-    lane.reserved = withoutItem(lane.reserved, run)
-    this.#reopen(lane)
+    const before = lane.reserved
+    if (before === undefined) return false
+    lane.reserved = withoutItem(before, run)
+    return countOf(lane.reserved) < countOf(before) && this.#reopen(lane)
   }
 
   #lineOf(run: RunEntry): Line {

@@ -57,7 +57,7 @@ export class RunLedger {
       this.#lanes.quit(run.lane)
       throw cause
     }
-    if (record.slot) this.#lanes.takeSlot(run.lane)
+    if (record.slot) this.#lanes.takeSlot(run)
     this.#schedule.place(run, act.now)
     this.#hints.queue(act.by)
     this.#hints.created(run.id, act.by)
@@ -75,7 +75,7 @@ export class RunLedger {
     }
     if (tags !== record.tags) this.table.relist(run, tags)
     if (slot !== record.slot) this.#moveSlot(run, act)
-    if (record.status !== 'WAITING') this.#lanes.unreserve(run)
+    if (record.status !== 'WAITING' && this.#lanes.unreserve(run)) this.#hints.queue(act.by)
     if (isFinal(record.status) && !record.slot && (slot || !isFinal(status))) this.#end(run, act.now)
     this.#schedule.place(run, act.now)
     this.#hints.run(run.id, act.by)
@@ -145,7 +145,7 @@ export class RunLedger {
   }
 
   #moveSlot(run: RunEntry, act: Act): void {
-    if (run.record.slot) this.#lanes.takeSlot(run.lane)
+    if (run.record.slot) this.#lanes.takeSlot(run)
     else if (this.#lanes.freeSlot(run.lane)) this.#hints.queue(act.by)
   }
 

@@ -104,7 +104,9 @@ export function replaceRun(session: SqliteSession, run: StoredRun, change: RunRe
     dropTags(session, 'run_tags', before)
     addTags(session, 'run_tags', record)
   }
-  if (before.slot && !record.slot) hints.queue(act.by)
+  // A parked run may have been refused a slot, which is another one's now.
+  const isFreed = before.slot ? !record.slot : before.status === 'WAITING' && isFinal(record.status)
+  if (isFreed) hints.queue(act.by)
   hints.run(record.id, act.by)
   return record
 }

@@ -1,8 +1,9 @@
+import type { RunRecord } from '../../../contract/records.ts'
 import type { Hint } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { chunkOf } from '../sample-records.ts'
 import { isSame, like, Mismatch, same } from '../sameness.ts'
-import { A, B, type Subject } from '../subject.ts'
+import { A, B, idsOf, type Subject } from '../subject.ts'
 
 /** The number of calls a hint may take, because a storage that sends hints over a connection need not be immediate. */
 const PATIENCE = 500
@@ -80,6 +81,35 @@ export const hintLaws: readonly Law[] = [
       const expected = { status: ['PENDING_VERSION'] } as const
       const request = { id: 'r', expected, change: { status: 'EXECUTING' }, by: A, now: s.at(1) } as const
       await heard(s, B, { act: async () => s.storage.runs.update(request), expected: 'queue' })
+    },
+  },
+  {
+    id: 'subscribe/tells-of-free-slots',
+    law: 'Other owners are hinted when a queued run may begin: one that was refused a slot has had it and parks, or ends without one.',
+    capability: 'hints',
+    async check(s) {
+      await s.tick(B)
+      const claim = async (): Promise<readonly RunRecord[]> =>
+        (await s.claim({ by: B, queueLimits: new Map([['queue', 1]]) })).runs
+      const run = await s.startParked('r', 't')
+      const other = await s.start('other')
+      await s.insertRun('queued')
+      const resume = async (parks: number): Promise<unknown> =>
+        s.storage.runs.resume({ ...s.fenceOf(run), parks, queueLimit: 1 })
+      same('while it is full', await resume(1), { outcome: 'full' })
+      await s.update(other, { status: 'COMPLETED' })
+      same('a claim before that', idsOf(await claim()), [])
+      like('when there is a slot', await resume(1), { outcome: 'resumed' })
+      await heardOf(s, { topic: 'queue' }, async () => s.storage.runs.park({ ...s.fenceOf(run), parks: 2 }))
+      const [next] = await claim()
+      same('a claim after the park', next?.id, 'queued')
+      if (next === undefined) return
+      await s.insertRun('last')
+      same('while that is executed', await resume(2), { outcome: 'full' })
+      await s.update(next, { status: 'COMPLETED' })
+      same('a claim after the end', idsOf(await claim()), [])
+      await heardOf(s, { topic: 'queue' }, () => s.update(run, { status: 'CANCELED' }))
+      same('a claim after the cancel', idsOf(await claim()), ['last'])
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { ChunksRead, Hint, PruneRequest } from '../../../../src/contract/storage.ts'
+import type { ChunksRead, Hint, PruneRequest, RunUpdate } from '../../../../src/contract/storage.ts'
 import type { Break } from './broken-storage.ts'
 import { attempted } from './claims.ts'
 
@@ -106,23 +106,31 @@ function deaf(topic: Hint['topic']): Break {
   })
 }
 
-export const brokenHints: Readonly<Record<string, Break>> = {
-  'subscribe/tells-the-others': deaf('stream'),
-  'subscribe/tells-of-runs-that-go-on': (memory) => {
-    let isGoingOn = false
+/** Tells of nothing to claim once such a change of a run has come, until another one does. */
+function deafAfter(isMeant: (request: RunUpdate) => boolean): Break {
+  return (memory) => {
+    let isDeaf = false
     return {
       runs: {
         update(request) {
-          isGoingOn = request.change.status === 'EXECUTING' && !('owner' in request.change)
+          isDeaf = isMeant(request)
           return memory.runs.update(request)
         },
       },
       subscribe: (owner, listener) =>
         memory.subscribe(owner, (hint) => {
-          if (!isGoingOn || hint.topic !== 'queue') listener(hint)
+          if (!isDeaf || hint.topic !== 'queue') listener(hint)
         }),
     }
-  },
+  }
+}
+
+export const brokenHints: Readonly<Record<string, Break>> = {
+  'subscribe/tells-the-others': deaf('stream'),
+  'subscribe/tells-of-runs-that-go-on': deafAfter(
+    ({ change }) => change.status === 'EXECUTING' && !('owner' in change),
+  ),
+  'subscribe/tells-of-free-slots': deafAfter(({ change }) => change.status === 'CANCELED'),
   'subscribe/tells-who-waits': deaf('waits'),
   'subscribe/names-runs-that-answer': (memory) => ({
     subscribe: (owner, listener) =>
