@@ -43,8 +43,8 @@ class Table<Row extends object> {
     return row
   }
 
-  delete(id: string): void {
-    this.#texts.delete(id)
+  delete(id: string): boolean {
+    return this.#texts.delete(id)
   }
 
   deleteWhere(matches: (row: Row) => boolean): void {
@@ -461,8 +461,10 @@ export class TemplateStorage implements Storage {
 
   #write(run: RunRecord, change: Partial<RunRecord>, { by, now }: Act): RunRecord {
     const record = { ...run, ...change, updatedAt: Math.max(run.updatedAt, now) }
-    if (record.status !== 'WAITING') this.#db.refused.delete(run.id)
+    const wasRefused = record.status !== 'WAITING' && this.#db.refused.delete(run.id)
     this.#hint(by, { topic: 'run', runId: run.id })
+    // The slot that it had, or was to have, may be another one's now.
+    if (!record.slot && (run.slot || wasRefused)) this.#hint(by, { topic: 'queue' })
     return this.#db.runs.put(run.id, record)
   }
 
