@@ -33,6 +33,18 @@ const PARTS = [
     usual: 10_000,
     files: ['core', 'replay-programs'],
   },
+  {
+    what: 'schedules without each planted bug, and a seed with it for each fifty',
+    variable: 'WAITPOINT_CASES',
+    usual: 1_000,
+    files: ['core', 'planted.once'],
+  },
+  {
+    what: 'time through all laws of storages, on another driver',
+    variable: 'WAITPOINT_CASES',
+    usual: 1,
+    files: ['databases', 'postgres-js'],
+  },
   { what: 'kills of processes', variable: 'WAITPOINT_KILLS', usual: 500, files: ['databases', 'kill.slow'] },
   { what: 'cut connections', variable: 'WAITPOINT_CUTS', usual: 500, files: ['databases', 'cut.slow'] },
 ]

@@ -12,6 +12,10 @@ import { freshSchema, testPool } from './postgres-schemas.ts'
 /** A program of a hundred steps takes some thousand statements. */
 const MODEL_TIMEOUT_MS = 900_000
 
+/** What two calls do that meet, and long programs, are the statements' own, whatever sends them. They run in the long run. */
+const isOfStatements = ({ id }: { readonly id: string }): boolean =>
+  process.env['WAITPOINT_CASES'] === undefined && /^(overlap|model)\//.test(id)
+
 const greet = task({ id: 'greet', run: (name: string) => `hello ${name}` })
 const ask = task({ id: 'ask', run: (id: string) => wait.forToken<string>(id).unwrap() })
 
@@ -45,7 +49,9 @@ describe('a storage on a connection pool of `postgres`', () => {
   }
   const { cases } = storageConformance(open, { capabilities: { boundedHistory: false } })
 
-  it.each(cases)('keeps $id', ({ run }) => run(), MODEL_TIMEOUT_MS)
+  const chosen = cases.filter((one) => !isOfStatements(one))
+
+  it.each(chosen)('keeps $id', ({ run }) => run(), MODEL_TIMEOUT_MS)
 })
 
 describe('engines on `postgres`', () => {
