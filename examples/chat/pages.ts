@@ -24,7 +24,9 @@ form.onsubmit = (event) => {
   event.preventDefault()
   const body = new FormData(form)
   body.set('key', crypto.randomUUID())
-  void post('/messages', body).then((response) => response?.ok && form.reset())
+  // What is typed meanwhile stays.
+  const isSent = (response) => response?.ok && form.text.value === body.get('text')
+  void post('/messages', body).then((response) => isSent(response) && form.reset())
 }
 for (const button of document.querySelectorAll('[data-post]')) button.onclick = () => post(button.dataset.post)
 `
