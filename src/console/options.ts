@@ -9,9 +9,9 @@ import { Refused } from './refused.ts'
 
 /**
  * What a visitor of the console wants to do: see anything at all, or change something. `replay` starts a run with the payload
- * of another one, `trigger` with any payload; `queue` pauses and resumes queues, and sets their limits. See docs/console-and-cli.md.
+ * of another one, `trigger` with any payload; `tag` adds tags to runs; `queue` pauses and resumes queues, and sets their limits. See docs/console-and-cli.md.
  */
-export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'trigger' | 'complete' | 'queue'
+export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'trigger' | 'complete' | 'tag' | 'queue'
 
 /** Options of `createConsole`; all have defaults. See docs/console-and-cli.md. */
 export interface ConsoleOptions {

@@ -93,7 +93,7 @@ button.main { background: var(--accent); border-color: var(--accent); color: var
 button.main:hover { background: var(--accent-down); border-color: var(--accent-down); }
 button.plain { min-height: 24px; border: 0; background: none; padding: 0; color: var(--soft); font-weight: 400; }
 .actions { display: flex; flex-wrap: wrap; gap: 8px; margin: 4px 0 0; align-items: flex-start; }
-.actions form { margin: 0; }
+.actions form { margin: 0; } .actions > form { display: flex; flex-wrap: wrap; gap: 8px; align-items: flex-end; } .actions:has(> form > label) { align-items: flex-end; }
 details > summary { cursor: pointer; color: var(--soft); }
 details.sure > summary, summary.button { list-style: none; display: inline-flex; align-items: center; min-height: 32px; padding: 0 12px; border: 1px solid var(--edge); border-radius: 6px; color: var(--text); font-weight: 540; background: var(--raised); }
 summary::-webkit-details-marker { color: var(--soft); } details.sure > summary::-webkit-details-marker, summary.button::-webkit-details-marker { display: none; }

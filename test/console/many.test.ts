@@ -19,10 +19,18 @@ async function waiting(t: TestEngine, count: number, tag = 'import'): Promise<re
 }
 
 /** Sends the form of a page that asks whether it is meant. */
-function confirm(visitor: Visitor, { text }: Visited): Promise<Visited> {
+function confirm(
+  visitor: Visitor,
+  { text }: Visited,
+  typed: Readonly<Record<string, string>> = {},
+): Promise<Visited> {
   const valueOf = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? ''
   const [, address = ''] = /<form method="post" action="([^"]*many[^"]*)"/.exec(text) ?? []
-  return visitor.post(address.replaceAll('&amp;', '&'), { runs: valueOf('runs'), once: valueOf('once') })
+  return visitor.post(address.replaceAll('&amp;', '&'), {
+    runs: valueOf('runs'),
+    once: valueOf('once'),
+    ...typed,
+  })
 }
 
 const statusOf = async (t: TestEngine, id: string): Promise<RunStatus> =>
@@ -97,6 +105,31 @@ describe('many runs', () => {
     expect(await total()).toBe(6)
     const { data } = await t.engine.runs.list()
     expect(data.map(({ idempotencyKey }) => idempotencyKey)).toEqual(Array(6).fill(undefined))
+  })
+
+  it('are tagged that have not ended, and found by the tag then', async () => {
+    await using t = await opened()
+    const [first = '', second = '', third = ''] = await waiting(t, 3)
+    const ended = await t.engine.trigger(quick, null, { tags: ['import'] })
+    await t.clock.settle()
+    const visitor = await Visitor.loggedIn(t.engine)
+    const asked = await visitor.get(linkOf(await visitor.get('/runs?tag=import'), 'tag'))
+    expect(titleOf(asked)).toBe('Tag 3 runs?')
+    expect(asked.text).toContain('1 has ended, and stays as it is.')
+    for (const tag of ['', '  ', 'x'.repeat(129)]) {
+      expect((await confirm(visitor, asked, { tag })).status).toBe(422)
+      await visitor.get('/runs')
+    }
+    expect((await t.engine.runs.retrieve(first)).tags).toEqual(['import'])
+    await t.engine.runs.cancel(second)
+    const done = await confirm(visitor, asked, { tag: ' customer 7 ' })
+    expect(titleOf(done)).toBe('2 runs were tagged')
+    expect(done.text).toContain('it is already CANCELED')
+    await confirm(visitor, asked, { tag: 'customer 7' })
+    const { data } = await t.engine.runs.list({ tag: 'customer 7' })
+    expect(data.map(({ id }) => id).sort()).toEqual([first, third].sort())
+    expect(data.map(({ tags }) => tags)).toEqual(Array(2).fill(['import', 'customer 7']))
+    expect((await t.engine.runs.retrieve(ended)).tags).toEqual(['import'])
   })
 
   it.each<[string, string, number]>([

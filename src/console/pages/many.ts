@@ -11,17 +11,34 @@ import { formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
 const MOST_SHOWN = 20
 
 /** What can be done to many runs, and the words for it. */
-export const MANY = {
-  cancel: { verb: 'Cancel', done: 'canceled', fits: ({ status }: ChosenRun): boolean => !isFinal(status) },
-  replay: { verb: 'Replay', done: 'started again', fits: (): boolean => true },
-} as const
-export type ManyAction = keyof typeof MANY
+interface Many {
+  readonly verb: string
+  readonly done: string
+  readonly fits: (run: ChosenRun) => boolean
+  /** What there is to type for it. */
+  readonly field?: Html
+}
+
+export type ManyAction = 'cancel' | 'replay' | 'tag'
+
+const isOpen = ({ status }: ChosenRun): boolean => !isFinal(status)
+
+const MANY: Readonly<Record<ManyAction, Many>> = {
+  cancel: { verb: 'Cancel', done: 'canceled', fits: isOpen },
+  replay: { verb: 'Replay', done: 'started again', fits: () => true },
+  tag: {
+    verb: 'Tag',
+    done: 'tagged',
+    fits: isOpen,
+    field: html`<label>Tag <input name="tag" required maxlength="128" autocomplete="off" /></label>`,
+  },
+}
 const ACTIONS = Object.keys(MANY) as readonly ManyAction[]
 
 export function requireManyAction(text: string | null): ManyAction {
   const action = ACTIONS.find((each) => each === text)
   if (action !== undefined) return action
-  throw new Refused(400, 'This cannot be done to many runs.', 'They can be canceled, or replayed.')
+  throw new Refused(400, 'This cannot be done to many runs.', 'They can be canceled, replayed, or tagged.')
 }
 
 /** What can be done to the runs of a list that are chosen, and to all that fit its filters. Empty for a visitor who may do nothing. */
@@ -80,7 +97,7 @@ function confirmation(visit: Visit, action: ManyAction, records: readonly Chosen
   return html`<form method="post" action="${linkTo(visit, 'many', { ...listFilters(visit), do: action })}">
     ${formToken(visit)}<input type="hidden" name="once" value="${visit.inside.host.made('call').id}" />
     <input type="hidden" name="runs" value="${records.map(({ id }) => id).join(' ')}" />
-    <button class="main">${MANY[action].verb} ${runsWord(records.length)}</button>
+    ${MANY[action].field}<button class="main">${MANY[action].verb} ${runsWord(records.length)}</button>
   </form>`
 }
 
