@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       searched: `/console/runs?status=failed&text=long&payload.${'x'.repeat(60)}=${'y'.repeat(60)}`,
       run: `/console/runs/${run.id}`,
       'failed run': `/console/runs/${failed.id}`,
-      'many runs': '/console/many?do=cancel&status=WAITING',
+      'many runs': '/console/many?do=tag&status=WAITING',
       'no runs': '/console/many?do=cancel&run=none',
       inbox: '/console/inbox',
       tokens: '/console/tokens',
