@@ -142,6 +142,8 @@ const KEYS = html`<button id="fresher" type="button" hidden></button>
       <dd>next and previous row</dd>
       <dt><kbd>Enter</kbd></dt>
       <dd>open the row</dd>
+      <dt><kbd>h</kbd> <kbd>l</kbd></dt>
+      <dd>fold and unfold the row of a tree</dd>
       <dt><kbd>x</kbd></dt>
       <dd>select the run</dd>
       <dt><kbd>a</kbd></dt>

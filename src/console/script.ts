@@ -252,7 +252,7 @@ addEventListener('submit', async (event) => {
 
 // Keys.
 const help = document.getElementById('keys')
-const rows = () => [...document.querySelectorAll('main :is(tbody tr, .ask)')]
+const rows = () => [...document.querySelectorAll('main :is(tbody tr, .ask, .tree .row)')].filter((row) => row.offsetParent !== null)
 const current = () => document.querySelector('[data-at]')
 function select(row) {
   current()?.removeAttribute('data-at')
@@ -284,10 +284,17 @@ function act(key) {
   if (place !== null) enter(place, key)
   return place !== null
 }
+function fold(isOpen) {
+  const rowsBelow = current()?.querySelector('.fold') ?? null
+  if (rowsBelow !== null) rowsBelow.open = isOpen
+  return rowsBelow !== null
+}
 const KEYS = {
   '/': () => { const field = document.querySelector('[data-search]'); field?.focus(); field?.select(); return field !== null },
   j: () => move(1),
   k: () => move(-1),
+  h: () => fold(false),
+  l: () => fold(true),
   a: () => act('a'),
   c: () => act('c'),
   x: () => { const box = current()?.querySelector('[data-pick]'); box?.click(); return box !== null && box !== undefined },

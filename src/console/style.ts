@@ -68,7 +68,7 @@ th { text-align: left; font-size: 12px; font-weight: 500; color: var(--soft); pa
 td { padding: 6px 16px; border-bottom: 1px solid var(--line); vertical-align: baseline; }
 tr:last-child td { border-bottom: 0; }
 tbody tr:hover { background: var(--hover); }
-:is(tr, .ask)[data-at] { background: var(--accent-wash); } tr[data-at] td:first-child, .ask[data-at] { box-shadow: inset 2px 0 var(--accent); }
+:is(tr, .ask, .row)[data-at] { background: var(--accent-wash); } tr[data-at] td:first-child, :is(.ask, .row)[data-at] { box-shadow: inset 2px 0 var(--accent); }
 [data-gone] { background: var(--sunken); } [data-gone] :is(a, b, dd, .left, time, .status):not(.ended *) { color: var(--soft); } [data-gone] .choose { visibility: hidden; }
 td.num { white-space: nowrap; }
 td.says { color: var(--soft); overflow-wrap: anywhere; } td.says.ink { color: var(--text); }

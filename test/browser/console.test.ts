@@ -47,6 +47,15 @@ const mail = task({
   queue: { name: `mail for ${'everyone '.repeat(12)}`, concurrencyLimit: 1 },
   run: (_payload: undefined, { wait }) => wait.for({ days: 1 }),
 })
+const family = task({
+  id: 'family',
+  run: async (_payload: undefined, { tasks }) => {
+    await tasks.batchTriggerAndWait(
+      'mail',
+      Array.from({ length: 2 }, () => ({ payload: undefined, options: { queue: { name: 'of a family' } } })),
+    )
+  },
+})
 const report = task({
   id: `report for ${'everyone '.repeat(12)}`,
   schedule: { cron: '0,5,10,15,20,25,30,35,40,45,50,55 0 1 1 *', timezone: 'America/Argentina/Buenos_Aires' },
@@ -82,7 +91,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
 
   beforeAll(async () => {
     axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-    engine = createEngine({ tasks: [review, failing, mail, report, tail], secretKey: KEY })
+    engine = createEngine({ tasks: [review, failing, mail, report, tail, family], secretKey: KEY })
     server = await serve(engine, { console: true })
     browser = await openChromium()
     const run = await engine.trigger(review, { doc: 'd1' }, { tags: ['eu', 'legal'] })
@@ -90,6 +99,8 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await failed.outcome()
     for (let count = 0; count < 3; count += 1) await engine.trigger(mail, undefined)
     await engine.tasks.trigger(report.id, {})
+    const parent = await engine.trigger(family, undefined)
+    for await (const { status } of engine.runs.subscribeToRun(parent)) if (status === 'WAITING') break
     await engine.trigger(mail, undefined, { queue: { name: 'q'.repeat(120) }, delay: '1h' })
     // It executes, as its source is open, and waits beside that.
     for await (const tokens of engine.wait.subscribeToTokens()) if (tokens.length > 0) break
@@ -102,6 +113,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       'no run': '/console/runs?tag=none',
       searched: `/console/runs?status=failed&text=long&payload.${'x'.repeat(60)}=${'y'.repeat(60)}`,
       run: `/console/runs/${run.id}`,
+      tree: `/console/runs/${parent.id}`,
       'failed run': `/console/runs/${failed.id}`,
       'many runs': '/console/many?do=tag&status=WAITING',
       'no runs': '/console/many?do=cancel&run=none',
@@ -305,6 +317,24 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Enter')
     await page.waitForURL(server.url + selected)
+  })
+
+  it('folds the rows of a tree by keys', { timeout: TEST_MS }, async () => {
+    await using page = await open()
+    await page.goto(`${server.url}${paths['tree']}`)
+    const shown = (): Promise<number> =>
+      page.evaluate('[...document.querySelectorAll(".tree .row")].filter((row) => row.offsetParent).length')
+    const all = await shown()
+    expect(all).toBeGreaterThan(2)
+    const first = 'document.querySelector("[data-at]") === document.querySelector(".tree .row")'
+    for (let step = 0; !(await page.evaluate<boolean>(first)); step += 1) {
+      expect(step).toBeLessThan(20)
+      await page.keyboard.press('j')
+    }
+    await page.keyboard.press('h')
+    expect(await shown()).toBe(1)
+    await page.keyboard.press('l')
+    expect(await shown()).toBe(all)
   })
 
   it(
