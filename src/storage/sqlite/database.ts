@@ -7,7 +7,7 @@ import {
   type SqlRow,
   type SqlValue,
 } from './handle.ts'
-import { restoredRow, restoredValues, storableValues } from './texts.ts'
+import { MovedTexts } from './texts.ts'
 
 /** An open database with its prepared statements: each text is prepared once. */
 export class SqliteDatabase {
@@ -15,10 +15,16 @@ export class SqliteDatabase {
   readonly #binding: Binding
   readonly #statements = new Map<string, BoundStatement>()
   readonly #arrayStatements = new Map<string, BoundStatement>()
+  readonly #texts = new MovedTexts()
 
   constructor(handle: SqliteHandle, binding: Binding) {
     this.#handle = handle
     this.#binding = binding
+  }
+
+  /** Goes up with the length of every text that is written or read. */
+  get moved(): number {
+    return this.#texts.length
   }
 
   exec(sql: string): void {
@@ -26,29 +32,31 @@ export class SqliteDatabase {
   }
 
   run(sql: string, ...parameters: readonly SqlValue[]): void {
-    this.#statement(sql).run(storableValues(parameters))
+    this.#statement(sql).run(this.#texts.storableValues(parameters))
   }
 
   /** The first row. An `INSERT` or `UPDATE … RETURNING` is one as well. */
   get(sql: string, ...parameters: readonly SqlValue[]): SqlRow | undefined {
     // Some drivers answer null for no row. Rows are read by name: libsql adds a column of its own.
-    const row = this.#statement(sql).get(storableValues(parameters)) as SqlRow | undefined | null
-    return row === undefined || row === null ? undefined : restoredRow(row)
+    const row = this.#statement(sql).get(this.#texts.storableValues(parameters)) as SqlRow | undefined | null
+    return row === undefined || row === null ? undefined : this.#texts.restoredRow(row)
   }
 
   all(sql: string, ...parameters: readonly SqlValue[]): readonly SqlRow[] {
-    return (this.#statement(sql).all(storableValues(parameters)) as readonly SqlRow[]).map(restoredRow)
+    const rows = this.#statement(sql).all(this.#texts.storableValues(parameters)) as readonly SqlRow[]
+    return rows.map((row) => this.#texts.restoredRow(row))
   }
 
   /** The first row, by the order of its columns. */
   values(sql: string, ...parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
-    const row = this.#arrays(sql).get(storableValues(parameters))
-    return row === undefined || row === null ? undefined : valuesOf(row)
+    const row = this.#arrays(sql).get(this.#texts.storableValues(parameters))
+    return row === undefined || row === null ? undefined : this.#texts.restoredValues(valuesOf(row))
   }
 
   /** All rows, each by the order of its columns. */
   allValues(sql: string, ...parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[] {
-    return (this.#arrays(sql).all(storableValues(parameters)) as readonly unknown[]).map(valuesOf)
+    const rows = this.#arrays(sql).all(this.#texts.storableValues(parameters)) as readonly unknown[]
+    return rows.map((row) => this.#texts.restoredValues(valuesOf(row)))
   }
 
   /** The only column of the first row. */
@@ -85,7 +93,7 @@ export class SqliteDatabase {
 }
 
 function valuesOf(row: unknown): readonly SqlValue[] {
-  return restoredValues((Array.isArray(row) ? row : Object.values(row as object)) as readonly SqlValue[])
+  return (Array.isArray(row) ? row : Object.values(row as object)) as readonly SqlValue[]
 }
 
 /** A statement with plain parameters only, and which value each of them takes. */

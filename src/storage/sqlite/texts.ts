@@ -7,34 +7,59 @@ const ESCAPED = new RegExp(`${ESCAPE}([0-9a-f]{4})`, 'g')
 
 /** A value as every driver stores it: characters that it would change are escaped, each in its place. */
 export function storable(value: SqlValue): SqlValue {
-  if (!isUnstorable(value)) return value
+  if (typeof value !== 'string' || !isUnstorable(value)) return value
   return value.replace(UNSTORABLE, (one) => ESCAPE + one.charCodeAt(0).toString(16).padStart(4, '0'))
 }
 
 /** A value as it was given to {@link storable}. */
 export function restored(value: SqlValue): SqlValue {
-  if (!isEscaped(value)) return value
+  if (typeof value !== 'string' || !isEscaped(value)) return value
   return value.replace(ESCAPED, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-// Most values need neither, and every statement and row comes by here: those are passed on as they are, without a copy.
+/**
+ * The texts of one database on their way in and out. Most values need nothing, and every statement and row comes by here: those are passed
+ * on as they are, without a copy.
+ */
+export class MovedTexts {
+  #length = 0
 
-export function storableValues(values: readonly SqlValue[]): readonly SqlValue[] {
-  for (const value of values) if (isUnstorable(value)) return values.map(storable)
-  return values
-}
-
-export function restoredValues(values: readonly SqlValue[]): readonly SqlValue[] {
-  for (const value of values) if (isEscaped(value)) return values.map(restored)
-  return values
-}
-
-export function restoredRow(row: SqlRow): SqlRow {
-  for (const name in row) {
-    if (isEscaped(row[name]))
-      return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, restored(value)]))
+  /** Goes up with the length of every text that is written or read. */
+  get length(): number {
+    return this.#length
   }
-  return row
+
+  storableValues(values: readonly SqlValue[]): readonly SqlValue[] {
+    let isAny = false
+    for (const value of values) {
+      if (typeof value !== 'string') continue
+      this.#length += value.length
+      isAny ||= isUnstorable(value)
+    }
+    return isAny ? values.map(storable) : values
+  }
+
+  restoredValues(values: readonly SqlValue[]): readonly SqlValue[] {
+    let isAny = false
+    for (const value of values) {
+      if (typeof value !== 'string') continue
+      this.#length += value.length
+      isAny ||= isEscaped(value)
+    }
+    return isAny ? values.map(restored) : values
+  }
+
+  restoredRow(row: SqlRow): SqlRow {
+    let isAny = false
+    for (const name in row) {
+      const value = row[name]
+      if (typeof value !== 'string') continue
+      this.#length += value.length
+      isAny ||= isEscaped(value)
+    }
+    if (!isAny) return row
+    return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, restored(value)]))
+  }
 }
 
 /** Texts as a list for `json_each`, whose values are compared with a column. */
@@ -43,12 +68,10 @@ export function listOfTexts(values: Iterable<string>): string {
 }
 
 /** Without a pattern, which would take ten times as long for a large text. */
-function isUnstorable(value: SqlValue): value is string {
-  return (
-    typeof value === 'string' && (value.includes('\0') || value.includes(ESCAPE) || !value.isWellFormed())
-  )
+function isUnstorable(value: string): boolean {
+  return value.includes('\0') || value.includes(ESCAPE) || !value.isWellFormed()
 }
 
-function isEscaped(value: SqlValue | undefined): value is string {
-  return typeof value === 'string' && value.includes(ESCAPE)
+function isEscaped(value: string): boolean {
+  return value.includes(ESCAPE)
 }

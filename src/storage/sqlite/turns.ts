@@ -6,6 +6,8 @@ import { RefusedCall, type SqliteSession } from './session.ts'
 
 /** No transaction is longer: others want to write too, and the event loop has other work. These are some 20 ms. */
 const MOST_CALLS = 500
+/** Nor does a call begin in one that has written and read as many characters: with the last call, of a few millions, it takes no longer. */
+const MOST_CHARACTERS = 2_000_000
 const RETRY_MS = 10
 /** With the busy time-out of the connection this is some ten seconds. */
 const MOST_RETRIES = 200
@@ -51,19 +53,18 @@ export class SqliteTurns {
   #flush(): void {
     const calls = this.#waiting.splice(0, MOST_CALLS)
     const left = this.#perform(calls)
-    if (left.calls.length === 0) {
-      this.#retries = 0
-      this.#isPlanned = this.#waiting.length > 0
-      // More than fits into one transaction: timers and I/O come first.
-      if (this.#isPlanned) void turnReal().then(() => this.#flush())
-    } else this.#retry(left.calls, left.cause)
+    if (left.cause !== undefined) return this.#retry(left.calls, left.cause)
+    this.#retries = 0
+    if (left.calls.length > 0) this.#waiting = [...left.calls, ...this.#waiting]
+    this.#isPlanned = this.#waiting.length > 0
+    // More than fits into one transaction: timers and I/O come first.
+    if (this.#isPlanned) void turnReal().then(() => this.#flush())
   }
 
-  /** Answers the calls that must wait because another process has the lock, and why. */
+  /** Answers the calls that must wait for another turn, or, for this cause, because another process has the lock. */
   #perform(calls: readonly Call[]): { readonly calls: readonly Call[]; readonly cause?: unknown } {
     try {
-      this.#transact(calls)
-      return { calls: [] }
+      return { calls: calls.slice(this.#transact(calls)) }
     } catch (cause) {
       if (isBusy(cause) || isInTransaction(cause)) return { calls, cause }
       const [call] = calls
@@ -79,12 +80,19 @@ export class SqliteTurns {
     return { calls: [] }
   }
 
-  #transact(calls: readonly Call[]): void {
+  /** Answers how many of the calls it has made. */
+  #transact(calls: readonly Call[]): number {
     const session = this.#session()
     const { database, hints } = session
+    const most = database.moved + MOST_CHARACTERS
+    let made = 0
     database.run(calls.every((call) => call.isRead) ? 'BEGIN' : 'BEGIN IMMEDIATE')
     try {
-      for (const call of calls) call.outcome = outcomeOf(call, session)
+      for (const call of calls) {
+        call.outcome = outcomeOf(call, session)
+        made += 1
+        if (database.moved > most) break
+      }
       if (hints.isAny) database.run('UPDATE changes SET count = count + 1')
       database.run('COMMIT')
     } catch (error) {
@@ -92,12 +100,13 @@ export class SqliteTurns {
       rollBack(session)
       throw error
     }
-    for (const { outcome, answer } of calls) {
+    for (const { outcome, answer } of calls.slice(0, made)) {
       if (outcome === undefined) continue
       if ('refusal' in outcome) answer.reject(outcome.refusal)
       else answer.resolve(outcome.value)
     }
     hints.send()
+    return made
   }
 
   #retry(calls: readonly Call[], cause: unknown): void {

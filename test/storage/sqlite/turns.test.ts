@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { inNextTurn } from '../../../src/clock/macrotask-turn.ts'
 import { SqliteDatabase } from '../../../src/storage/sqlite/database.ts'
 import { SqliteHints } from '../../../src/storage/sqlite/hints.ts'
 import type { SqliteHandle } from '../../../src/storage/sqlite/handle.ts'
@@ -57,6 +59,37 @@ describe('SqliteTurns', () => {
     await all
     expect(atTurns).toEqual([1, 2, 3, 4])
     expect(await turns.call(count, true)).toBe(2_000)
+  })
+
+  it('moves no more texts between two turns than fit, and one call, in the order of the calls', async () => {
+    const most = 2_000_000
+    const calls = fc.array(fc.record({ size: fc.nat({ max: most }), isRead: fc.boolean() }), {
+      maxLength: 12,
+    })
+    await fc.assert(
+      fc.asyncProperty(calls, async (given) => {
+        const handle = openDriver(':memory:')
+        const { turns } = turnsOn(handle)
+        const moved: number[][] = [[]]
+        const progress = { isOver: false }
+        const turn = (): void => {
+          moved.unshift([])
+          if (!progress.isOver) inNextTurn(turn)
+        }
+        turn()
+        const answers = given.map(({ size, isRead }) => {
+          const sql = isRead ? `SELECT printf('%.*c', ${size}, 'a') AS value` : 'SELECT length(?) AS value'
+          const texts = isRead ? [] : ['a'.repeat(size)]
+          return turns.call(({ database }) => (database.value(sql, ...texts), moved[0]?.push(size)), isRead)
+        })
+        await Promise.all(answers).finally(() => (progress.isOver = true))
+        handle.close()
+        expect(moved.toReversed().flat()).toEqual(given.map(({ size }) => size))
+        for (const sizes of moved)
+          expect(sizes.slice(0, -1).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(most)
+      }),
+      { numRuns: 30 },
+    )
   })
 
   it('gives every call its own error, and takes none of the others with it', async () => {
