@@ -8,7 +8,10 @@ import type { RetentionOptions } from '../../api/retention-options.ts'
 const FIRST_MS = 60_000
 /** A look comes after so many ends; one batch drops so many, unless the storage says fewer. */
 const BATCH = 1_000
-/** Looked at so often while its records grow old: nothing is kept for more than an eighth longer than it should. */
+/**
+ * Looked at so often while its records grow old: nothing is kept for more than an eighth longer than it should. What has a deadline or a
+ * key of its own may grow older than all others.
+ */
 const LOOKS = 8
 const DEFAULT_MAX_AGE_MS = 30 * 86_400_000
 
@@ -19,7 +22,7 @@ interface Parts {
 
 /**
  * Forgets what has ended: in small batches, in the background, a batch also after every thousand ends, and when what has
- * ended takes too much memory. Once nothing has ended for as long as anything is kept, it rests.
+ * ended takes too much memory. The longer nothing has ended, the more seldom it looks.
  */
 export class Retention {
   readonly #kernel: Parts
@@ -34,7 +37,9 @@ export class Retention {
   #isStopped = false
   /** So much has ended since the last look. */
   #ended = 0
-  #restAt = 0
+  /** Found at the last look after the last end. */
+  #endedAt = 0
+  #lookAt = Infinity
 
   constructor(kernel: Parts, options: RetentionOptions) {
     this.#kernel = kernel
@@ -47,7 +52,7 @@ export class Retention {
 
   /** The storage may hold what an earlier engine left. */
   start(): void {
-    this.#restAt = this.#kernel.host.now() + this.maxAgeMs
+    this.#endedAt = this.#kernel.host.now()
     this.#schedule(FIRST_MS)
   }
 
@@ -61,7 +66,9 @@ export class Retention {
     this.#ended += 1
     if (this.#isPruning || this.#isSoon) return
     if (this.#ended >= BATCH || this.#isOverBytes()) this.#schedule(0)
-    else if (this.#cancel === undefined) this.#schedule(this.#pauseMs)
+    // The next look may be far ahead, as nothing had ended.
+    else if (this.#ended === 1 && this.#lookAt > this.#kernel.host.now() + this.#pauseMs)
+      this.#schedule(this.#pauseMs)
   }
 
   #isOverBytes(): boolean {
@@ -75,11 +82,9 @@ export class Retention {
     if (this.#isStopped) return
     this.#isSoon = inMs === 0
     const about = { label: 'retention', background: true }
-    this.#cancel = this.#kernel.host.clock.setTimer(
-      this.#kernel.host.now() + inMs,
-      () => this.#prune(),
-      about,
-    )
+    const { clock } = this.#kernel.host
+    this.#lookAt = this.#kernel.host.now() + inMs
+    this.#cancel = clock.setTimer(this.#lookAt, () => this.#prune(), about)
   }
 
   get #pauseMs(): number {
@@ -91,8 +96,9 @@ export class Retention {
     const now = this.#kernel.host.now()
     this.#isPruning = true
     this.#isSoon = false
-    if (this.#ended > 0) this.#restAt = now + this.maxAgeMs
+    if (this.#ended > 0) this.#endedAt = now
     this.#ended = 0
+    const idleMs = now - this.#endedAt
     const limit = Math.min(BATCH, this.#kernel.host.storage.pruneLimit ?? BATCH)
     const request = {
       before: now - this.maxAgeMs,
@@ -104,7 +110,8 @@ export class Retention {
     const pruned = (count: number): void => {
       this.#isPruning = false
       if (count >= limit || this.#ended >= BATCH) this.#schedule(0)
-      else if (this.#ended > 0 || now <= this.#restAt) this.#schedule(this.#pauseMs)
+      else
+        this.#schedule(this.#ended > 0 ? this.#pauseMs : Math.max(this.#pauseMs, Math.ceil(idleMs / LOOKS)))
     }
     const failed = (error: unknown): void => {
       this.#kernel.events.error(error)

@@ -195,6 +195,28 @@ describe('retention', () => {
     await expect(t.engine.runs.retrieve(run.id)).rejects.toMatchObject(GONE)
   })
 
+  it('forgets what has a deadline or a key of its own soon after that, though nothing else has ended for long', async () => {
+    await using t = await createTestEngine({
+      tasks: [quick],
+      retention: { maxAge: '1h' },
+      clock: { mode: 'manual' },
+    })
+    const token = await t.engine.wait.createToken({ timeout: '8d' })
+    await t.engine.wait.completeToken(token, 'approved')
+    const key = { idempotencyKey: 'k', idempotencyKeyTTL: '8d' }
+    const run = await t.engine.trigger(quick, null, key)
+    await t.clock.advance('191h')
+    expect((await t.engine.wait.retrieveToken(token)).output).toBe('approved')
+    expect((await t.engine.runs.retrieve(run)).status).toBe('COMPLETED')
+    // An eighth of the eight days.
+    await t.clock.advance('26h')
+    await expect(t.engine.wait.retrieveToken(token)).rejects.toMatchObject({ code: 'ERR_TOKEN_NOT_FOUND' })
+    await expect(t.engine.runs.retrieve(run)).rejects.toMatchObject(GONE)
+    const late = await t.engine.trigger(quick, null)
+    await t.clock.advance('69m')
+    await expect(t.engine.runs.retrieve(late)).rejects.toMatchObject(GONE)
+  })
+
   it('goes on when a batch has failed', async () => {
     const steered = steeredStorage(projectStorage())
     await using t = await createTestEngine({
