@@ -1,5 +1,6 @@
 import { checkAnnouncedLength, readBody } from '../http/requests/body.ts'
 import type { Turns } from '../core/inside.ts'
+import { mediaTypeOf } from '../http/requests/content-type.ts'
 import { urlEncodedFields } from '../http/requests/form.ts'
 import { areEqualSecrets } from '../http/access/equal-secrets.ts'
 import { Refused } from './refused.ts'
@@ -16,8 +17,8 @@ export async function readForm(
   requireSameSite(request)
   checkAnnouncedLength(request, mostBytes)
   const contentType = request.headers.get('content-type') ?? ''
-  const type = contentType.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/x-www-form-urlencoded') throw new Refused(415, 'This is no form.')
+  if (mediaTypeOf(contentType) !== 'application/x-www-form-urlencoded')
+    throw new Refused(415, 'This is no form.')
   const body = await readBody(request, mostBytes)
   await turns?.next(body.length)
   const fields = urlEncodedFields(body, contentType)

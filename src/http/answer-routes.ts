@@ -9,6 +9,7 @@ import { answerByForm } from './answer-form.ts'
 import type { Content, Parameter } from './operation.ts'
 import { Refusal } from './refusal.ts'
 import { checkAnnouncedLength, readBody } from './requests/body.ts'
+import { mediaTypeOf } from './requests/content-type.ts'
 import { urlEncodedFields } from './requests/form.ts'
 import { group, type Route, route, type RouteGroup } from './route.ts'
 import type { RouteContext } from './route-context.ts'
@@ -167,8 +168,9 @@ async function sentFields(request: Request, limitBytes: number): Promise<readonl
   checkAnnouncedLength(request, limitBytes)
   const body = await readBody(request, limitBytes)
   const contentType = request.headers.get('content-type') ?? ''
-  const [mediaType = ''] = contentType.toLowerCase().split(/[;\s]/)
-  return mediaType === 'application/x-www-form-urlencoded' ? urlEncodedFields(body, contentType) : []
+  return mediaTypeOf(contentType) === 'application/x-www-form-urlencoded'
+    ? urlEncodedFields(body, contentType)
+    : []
 }
 
 /** The page of a link to answer. See docs/ask-a-person.md. */

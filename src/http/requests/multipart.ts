@@ -1,4 +1,5 @@
 import { Refusal } from '../refusal.ts'
+import { parameterOf } from './content-type.ts'
 
 /** A part of a form, each byte as the letter with its number. */
 export interface FormPart {
@@ -9,7 +10,6 @@ export interface FormPart {
   readonly head: string
 }
 
-const BOUNDARY = /;\s*boundary\s*=\s*(?:"([^"]+)"|([^\s";,]+))/i
 const DISPOSITION = /(?<=\r\n)content-disposition:[ \t]*form-data[ \t]*([^\r\n]*)(?=\r\n)/gi
 const PARAMETER = /;[ \t]*([!#-'*+.^-~\w-]+)=(?:"([^"]*)"|([!#-'*+.^-~\w-]+))[ \t]*/y
 /** A disposition has a name, and perhaps the name of a file, in two ways. */
@@ -25,9 +25,8 @@ const MOST_HEAD_BYTES = 16_384
  *   longer than 16 KiB.
  */
 export function formParts(letters: string, contentType: string): readonly FormPart[] {
-  const [, quoted, plain] = BOUNDARY.exec(contentType) ?? []
-  const name = quoted ?? plain
-  if (name === undefined) throw notForm()
+  const name = parameterOf(contentType, 'boundary') ?? ''
+  if (name === '') throw notForm()
   const boundary = `--${name}`
   const [before = '', ...texts] = `\r\n${letters}`.split(`\r\n${boundary}`)
   const end = texts.findIndex((text) => /^--[ \t]*(?:\r\n|$)/.test(text))

@@ -1,4 +1,5 @@
 import { Refusal } from '../refusal.ts'
+import { parameterOf } from './content-type.ts'
 
 const UTF_8 = 'utf-8'
 
@@ -11,7 +12,7 @@ export type Decode = (bytes: Uint8Array) => string
 
 /** The charset that a content type names. */
 export function charsetOf(contentType: string | null | undefined): string | undefined {
-  return /;\s*charset\s*=\s*"?([^\s";,]+)/i.exec(contentType ?? '')?.[1]
+  return parameterOf(contentType, 'charset') || undefined
 }
 
 /** How to decode a charset of `TextDecoder`; `undefined` for an unknown one. */

@@ -3,6 +3,7 @@ import { json, object, TEXT } from '../operation.ts'
 import type { PacketPlace } from './packet-store.ts'
 import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
+import { mediaTypeOf } from '../requests/content-type.ts'
 import { decodeText } from '../requests/text.ts'
 import { type Route, route } from '../route.ts'
 import type { TriggerParts } from './sent.ts'
@@ -57,7 +58,7 @@ export const PACKET_ROUTES: readonly Route<TriggerParts>[] = [
         checkAnnouncedLength(c.req.raw, limits.triggerBytes)
         const type = c.req.header('content-type')
         const text = decodeText(await readBody(c.req.raw, limits.triggerBytes), type)
-        packets.put(place.path, { text, type: type ?? 'application/json' })
+        packets.put(place.path, { text, type: mediaTypeOf(type) || 'application/json' })
         return c.json({ success: true })
       },
   ),

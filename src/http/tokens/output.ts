@@ -1,6 +1,7 @@
 import type { Turns } from '../../core/inside.ts'
 import { boundJson } from '../requests/bounded-parts.ts'
 import { parseLargeJson } from '../requests/body.ts'
+import { mediaTypeOf } from '../requests/content-type.ts'
 import { type FormField, multipartFields, urlEncodedFields } from '../requests/form.ts'
 import { decodeText } from '../requests/text.ts'
 import { Refusal } from '../refusal.ts'
@@ -19,7 +20,7 @@ export async function callbackOutput(
   turns: Turns,
 ): Promise<unknown> {
   if (body.length === 0) return {}
-  const [mediaType = ''] = (contentType ?? '').toLowerCase().split(/[;,\s]/)
+  const mediaType = mediaTypeOf(contentType)
   if (mediaType === MULTIPART) return objectOf(multipartFields(body, contentType ?? ''))
   if (mediaType === URL_ENCODED) return formOutput(body, contentType, turns)
   const text = decodeText(body, contentType)

@@ -302,6 +302,14 @@ describe('a payload that is sent ahead', () => {
       expect((await triggerWith(handler, place)).status).toBe(400)
     }))
 
+  it('may say its charset', () =>
+    onBench({}, async ({ handler, engine }) => {
+      const place = await reserve(handler)
+      const headers = { 'content-type': 'Application/JSON; charset=utf-8' }
+      await handler(request(place.presignedUrl, { method: 'PUT', headers, body: '"ä"' }))
+      expect(await payloadOf(engine, (await triggerWith(handler, place)).body)).toBe('ä')
+    }))
+
   it('is still there when the trigger failed', () =>
     onBench({}, async ({ handler }) => {
       const place = await reserve(handler)

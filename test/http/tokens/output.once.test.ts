@@ -46,6 +46,25 @@ describe('callbackOutput', () => {
     await expect(read(' ', type)).rejects.toMatchObject({ status: 400 })
   })
 
+  it.each([
+    [String.raw`text/plain; a="; charset=latin1"`, 'ä'],
+    [String.raw`text/plain; a="\"; charset=latin1"; charset=utf-8`, 'ä'],
+    ['text/plain; a="; charset=latin1', 'ä'],
+    ['text/plain; "; charset=latin1"', 'ä'],
+    ['text/plain; charset=""', 'ä'],
+    ['text/plain; xcharset=latin1; b', 'ä'],
+    ['text/plain; a="; charset=utf-8" ; Charset = "latin1"; charset=utf-8', 'Ã¤'],
+    [String.raw`text/plain; charset="lat\in1"`, 'Ã¤'],
+  ])('finds the charset of %s, not what quotes have in them', async (type, text) => {
+    expect(await read('ä', type)).toBe(text)
+  })
+
+  it('finds the boundary behind quotes that have another one in them', async () => {
+    const type = 'multipart/form-data; a="; boundary=y"; boundary=x'
+    const body = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--'
+    expect(await read(body, type)).toEqual({ a: '1' })
+  })
+
   it.each(['text/plain', 'text/html', 'application/octet-stream', 'application/jsonl', 'application/xml'])(
     'takes %s for text',
     async (type) => {
