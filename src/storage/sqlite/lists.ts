@@ -1,12 +1,19 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Page, PageRequest, RunFilter, TokenFilter, TokenPage } from '../../contract/storage.ts'
 import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
-import type { Row } from '../../contract/columns.ts'
 import { RUN_COLUMNS, runOfValues } from '../../generated/run-record.ts'
 import { tokenOfRow } from '../../generated/token-record.ts'
 import { type IdRange, idRange } from '../made-id.ts'
-import { type Conditions, conditionsOn, readSqlitePage, type Strand } from './pages.ts'
-import type { SqliteSession } from './session.ts'
+import {
+  allRecords,
+  beginRecords,
+  type Conditions,
+  conditionsOn,
+  type IdPage,
+  readSqlitePage,
+  type Strand,
+} from './pages.ts'
+import type { Perform, SqliteSession } from './session.ts'
 import { listOfTexts } from './texts.ts'
 import { settleIfDue } from './token-rows.ts'
 
@@ -19,13 +26,32 @@ const EVERY_TASK = `WITH RECURSIVE tasks (task_id) AS (
     SELECT (SELECT min(task_id) FROM runs WHERE task_id > tasks.task_id) FROM tasks WHERE tasks.task_id IS NOT NULL
   ) SELECT task_id FROM tasks WHERE task_id IS NOT NULL`
 
-const RUN_NAMES = RUN_COLUMNS.split(', ')
-
-export function listSqliteRuns(
-  session: SqliteSession,
+export async function listSqliteRuns(
+  perform: Perform,
   filter: RunFilter,
   page: PageRequest,
-): Page<RunRecord> {
+): Promise<Page<RunRecord>> {
+  const { status } = filter
+  const read = ({ database }: SqliteSession, id: string): RunRecord | undefined => {
+    const values = database.values(`SELECT ${RUN_COLUMNS} FROM runs WHERE id = ?`, id)
+    return values && inStatus(runOfValues(values), status)
+  }
+  const { cursors, ...begun } = await perform((session) => {
+    const { ids, ...neighbours } = pageOfRuns(session, filter, page)
+    return { cursors: neighbours, ...beginRecords(session, ids, read) }
+  }, 'read')
+  return { records: await allRecords(perform, begun, read), ...cursors }
+}
+
+/** It was in it when the page was looked up. */
+function inStatus<Listed extends { readonly status: string }>(
+  record: Listed,
+  asked: readonly Listed['status'][] | undefined,
+): Listed | undefined {
+  return asked?.includes(record.status) === false ? undefined : record
+}
+
+function pageOfRuns(session: SqliteSession, filter: RunFilter, page: PageRequest): IdPage {
   const { status, taskIds, notTaskIds, tags, from, to, isRoot } = filter
   const where: Conditions = { texts: [], parameters: [] }
   addList(where, `status ${IN_LIST}`, status)
@@ -33,21 +59,35 @@ export function listSqliteRuns(
   addList(where, `task_id NOT ${IN_LIST}`, notTaskIds)
   addList(where, HAS_TAG, tags)
   if (isRoot === true) where.texts.push('parent_id IS NULL')
-  const { rows, ...cursors } = readSqlitePage(session, {
-    table: 'runs',
+  return readSqlitePage(session, {
     strands: runStrands(session, filter),
     where,
     range: idRange('runs', { from, to }),
     page,
   })
-  return { records: rows.map(runOfRow), ...cursors }
 }
 
-export function listSqliteTokens(
+export async function listSqliteTokens(
+  perform: Perform,
+  filter: TokenFilter,
+  page: PageRequest & { readonly now: number },
+): Promise<TokenPage> {
+  const read = ({ database }: SqliteSession, id: string): TokenRecord | undefined => {
+    const row = database.get('SELECT * FROM tokens WHERE id = ?', id)
+    return row && inStatus(tokenOfRow(row), filter.status)
+  }
+  const { cursors, ...begun } = await perform((session) => {
+    const { ids, ...others } = pageOfTokens(session, filter, page)
+    return { cursors: others, ...beginRecords(session, ids, read) }
+  })
+  return { records: await allRecords(perform, begun, read), ...cursors }
+}
+
+function pageOfTokens(
   session: SqliteSession,
   filter: TokenFilter,
   { now, ...page }: PageRequest & { readonly now: number },
-): TokenPage {
+): IdPage & Pick<TokenPage, 'settled'> {
   const { kind, status, tags, key, from, to } = filter
   // A partial index is only used for what is written out.
   const where: Conditions =
@@ -63,8 +103,7 @@ export function listSqliteTokens(
   const settled = settleMatching(session, { where, range }, now)
   addList(where, `status ${IN_LIST}`, status)
   const strands = tokenStrands(session, filter)
-  const { rows, ...cursors } = readSqlitePage(session, { table: 'tokens', strands, where, range, page })
-  return { records: rows.map(tokenOfRow), ...cursors, settled }
+  return { ...readSqlitePage(session, { strands, where, range, page }), settled }
 }
 
 /** By root, or else by tag, or else by task and status; other conditions are checked on the way. */
@@ -145,8 +184,4 @@ export function addList(
   texts.push(condition)
   // Tags of a record are compared in its own list of them, where nothing is escaped.
   parameters.push(condition === HAS_TAG ? JSON.stringify(values) : listOfTexts(values))
-}
-
-function runOfRow(row: Row): RunRecord {
-  return runOfValues(RUN_NAMES.map((name) => row[name] ?? null))
 }

@@ -1,8 +1,7 @@
 import type { Page, PageRequest } from '../../contract/storage.ts'
-import type { Row } from '../../contract/columns.ts'
 import type { IdRange } from '../made-id.ts'
 import type { SqlValue } from './handle.ts'
-import type { SqliteSession } from './session.ts'
+import { MOST_CHARACTERS, type Perform, type SqliteSession } from './session.ts'
 
 /** Conditions and the parameters they take, in order. */
 export interface Conditions {
@@ -23,7 +22,6 @@ export interface Strand {
 
 /** A list: the strands that have all of it between them, and the conditions that each of its records must fulfil besides. */
 export interface StrandQuery {
-  readonly table: 'runs' | 'tokens'
   readonly strands: readonly Strand[]
   readonly where: Conditions
   /** The ids that its records can have. */
@@ -31,9 +29,50 @@ export interface StrandQuery {
   readonly page: PageRequest
 }
 
-/** The rows of a page and the cursors of its neighbours. */
-export interface RowPage extends Omit<Page<Row>, 'records'> {
-  readonly rows: readonly Row[]
+/** The ids of a page and the cursors of its neighbours. */
+export interface IdPage extends Omit<Page<never>, 'records'> {
+  readonly ids: readonly string[]
+}
+
+/** The records of a page that were read, and the ids of the others. */
+interface Begun<Listed> {
+  readonly records: Listed[]
+  readonly left: readonly string[]
+}
+
+type ReadOne<Listed> = (session: SqliteSession, id: string) => Listed | undefined
+
+/** The first records of a page, as many as there may be in one transaction: a page of a hundred may be of hundreds of millions of characters. */
+export function beginRecords<Listed>(
+  session: SqliteSession,
+  ids: readonly string[],
+  read: ReadOne<Listed>,
+): Begun<Listed> {
+  const { database } = session
+  const most = database.moved + MOST_CHARACTERS
+  const records: Listed[] = []
+  let looked = 0
+  for (const id of ids) {
+    if (database.moved > most) break
+    looked += 1
+    const record = read(session, id)
+    if (record !== undefined) records.push(record)
+  }
+  return { records, left: ids.slice(looked) }
+}
+
+/** All records of a page. Those that are gone by their transaction are left out. */
+export async function allRecords<Listed>(
+  perform: Perform,
+  { records, left }: Begun<Listed>,
+  read: ReadOne<Listed>,
+): Promise<readonly Listed[]> {
+  for (let ids = left; ids.length > 0;) {
+    const next = await perform((session) => beginRecords(session, ids, read), 'read')
+    records.push(...next.records)
+    ids = next.left
+  }
+  return records
 }
 
 interface Reach {
@@ -43,30 +82,30 @@ interface Reach {
 }
 
 /** One page, newest first. */
-export function readSqlitePage({ database }: SqliteSession, query: StrandQuery): RowPage {
+export function readSqlitePage({ database }: SqliteSession, query: StrandQuery): IdPage {
   const { limit, after, before } = query.page
-  const read = (reach: Reach): readonly Row[] => readStrands(database, query, reach)
+  const read = (reach: Reach): readonly string[] => readStrands(database, query, reach)
   if (before === undefined) {
     const found = read({ side: '<', id: after, count: limit + 1 })
-    const rows = found.slice(0, limit)
-    const first = rows[0]
+    const ids = found.slice(0, limit)
+    const first = ids[0]
     const hasNewer =
-      after !== undefined && first !== undefined && read({ side: '>', id: idOf(first), count: 1 }).length > 0
-    return pageOf(rows, { hasOlder: found.length > limit, hasNewer })
+      after !== undefined && first !== undefined && read({ side: '>', id: first, count: 1 }).length > 0
+    return pageOf(ids, { hasOlder: found.length > limit, hasNewer })
   }
   const found = read({ side: '>', id: before, count: limit + 1 })
-  const rows = found.slice(0, limit).reverse()
-  const last = rows.at(-1)
-  const hasOlder = last !== undefined && read({ side: '<', id: idOf(last), count: 1 }).length > 0
-  return pageOf(rows, { hasOlder, hasNewer: found.length > limit })
+  const ids = found.slice(0, limit).reverse()
+  const last = ids.at(-1)
+  const hasOlder = last !== undefined && read({ side: '<', id: last, count: 1 }).length > 0
+  return pageOf(ids, { hasOlder, hasNewer: found.length > limit })
 }
 
 /** The nearest of all strands: of each no more is read than would do if it were the only one. */
 function readStrands(
   database: SqliteSession['database'],
-  { table, strands, where, range }: StrandQuery,
+  { strands, where, range }: StrandQuery,
   { side, id, count }: Reach,
-): readonly Row[] {
+): readonly string[] {
   const order = side === '<' ? 'DESC' : 'ASC'
   const bounds = boundsOf(range, { side, id })
   const found = strands.map((strand) => {
@@ -75,14 +114,15 @@ function readStrands(
       ...where.texts,
       ...bounds.map(([operator]) => `${strand.id} ${operator} ?`),
     ]
-    return database.all(
-      `SELECT ${table}.* FROM ${strand.from} ${texts.length === 0 ? '' : `WHERE ${texts.join(' AND ')}`}
+    const rows = database.allValues(
+      `SELECT ${strand.id} FROM ${strand.from} ${texts.length === 0 ? '' : `WHERE ${texts.join(' AND ')}`}
        ORDER BY ${strand.id} ${order} LIMIT ?`,
       ...(strand.values ?? []),
       ...where.parameters,
       ...bounds.map(([, bound]) => bound),
       count,
     )
+    return rows.map(([found]) => found as string)
   })
   return found.length === 1 ? (found[0] ?? []) : merged(found.flat(), side).slice(0, count)
 }
@@ -114,25 +154,20 @@ function lesser(one: string | undefined, other: string | undefined): string | un
 }
 
 /** In order, each once: a record may be in several strands. */
-function merged(rows: readonly Row[], side: Reach['side']): readonly Row[] {
+function merged(ids: readonly string[], side: Reach['side']): readonly string[] {
   const sign = side === '<' ? -1 : 1
-  const byId = new Map(rows.map((row) => [idOf(row), row]))
-  return [...byId.values()].sort((one, other) => (idOf(one) < idOf(other) ? -sign : sign))
+  return [...new Set(ids)].sort((one, other) => (one < other ? -sign : sign))
 }
 
 function pageOf(
-  rows: readonly Row[],
+  ids: readonly string[],
   { hasOlder, hasNewer }: { readonly hasOlder: boolean; readonly hasNewer: boolean },
-): RowPage {
-  const [first] = rows
-  const last = rows.at(-1)
+): IdPage {
+  const [first] = ids
+  const last = ids.at(-1)
   return {
-    rows,
-    ...(hasOlder && last && { next: idOf(last) }),
-    ...(hasNewer && first && { previous: idOf(first) }),
+    ids,
+    ...(hasOlder && last !== undefined && { next: last }),
+    ...(hasNewer && first !== undefined && { previous: first }),
   }
-}
-
-function idOf(row: Row): string {
-  return row['id'] as string
 }

@@ -50,7 +50,7 @@ export function sqliteRuns(perform: Perform): RunStore {
       return perform((session) => insertRun(session, request))
     },
     get: (id, among) => perform((session) => findRun(session, id, among)?.record, 'read'),
-    list: (filter, page) => perform((session) => listSqliteRuns(session, filter, page), 'read'),
+    list: (filter, page) => listSqliteRuns(perform, filter, page),
     waits: (id) => perform((session) => openWaits(session, id), 'read'),
     asked: (id) => perform((session) => askedBy(session, id), 'read'),
     update: (request) => perform((session) => updateRun(session, request)),

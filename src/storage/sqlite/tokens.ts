@@ -37,7 +37,7 @@ export function sqliteTokens(perform: Perform): TokenStore {
         const most = extras?.waiters
         return read && most !== undefined ? { ...read, waiters: waitersOf(session, id, most) } : read
       }),
-    list: (filter, page, now) => perform((session) => listSqliteTokens(session, filter, { ...page, now })),
+    list: (filter, page, now) => listSqliteTokens(perform, filter, { ...page, now }),
     await: (request) => perform((session) => awaitToken(session, request)),
     settle: (request) => perform((session) => completeToken(session, request)),
     change: (request) => perform((session) => changeOrRead(session, request)),

@@ -2,12 +2,10 @@ import { pauseReal, turnReal } from '../real-timer.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
 import { isBusy, isInTransaction, isIoError, isDatabaseAway, sqliteMessage } from './errors.ts'
-import { RefusedCall, type SqliteSession } from './session.ts'
+import { MOST_CHARACTERS, RefusedCall, type SqliteSession } from './session.ts'
 
 /** No transaction is longer: others want to write too, and the event loop has other work. These are some 20 ms. */
 const MOST_CALLS = 500
-/** Nor does a call begin in one that has written and read as many characters: with the last call, of a few millions, it takes no longer. */
-const MOST_CHARACTERS = 2_000_000
 const RETRY_MS = 10
 /** With the busy time-out of the connection this is some ten seconds. */
 const MOST_RETRIES = 200
@@ -29,6 +27,8 @@ export class SqliteTurns {
   readonly #what: string
   #waiting: Call[] = []
   #isPlanned = false
+  /** No more texts are to be written and read in this turn of the event loop. */
+  #isSpent = false
   #retries = 0
 
   /** `session` answers what is open, or throws. */
@@ -56,9 +56,16 @@ export class SqliteTurns {
     if (left.cause !== undefined) return this.#retry(left.calls, left.cause)
     this.#retries = 0
     if (left.calls.length > 0) this.#waiting = [...left.calls, ...this.#waiting]
-    this.#isPlanned = this.#waiting.length > 0
+    this.#isPlanned = this.#isSpent || this.#waiting.length > 0
     // More than fits into one transaction: timers and I/O come first.
-    if (this.#isPlanned) void turnReal().then(() => this.#flush())
+    if (this.#isPlanned) void turnReal().then(() => this.#next())
+  }
+
+  /** A turn has begun. */
+  #next(): void {
+    this.#isSpent = false
+    if (this.#waiting.length > 0) this.#flush()
+    else this.#isPlanned = false
   }
 
   /** Answers the calls that must wait for another turn, or, for this cause, because another process has the lock. */
@@ -91,7 +98,8 @@ export class SqliteTurns {
       for (const call of calls) {
         call.outcome = outcomeOf(call, session)
         made += 1
-        if (database.moved > most) break
+        this.#isSpent = database.moved > most
+        if (this.#isSpent) break
       }
       if (hints.isAny) database.run('UPDATE changes SET count = count + 1')
       database.run('COMMIT')

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunFilter, Storage, TokenFilter } from '../../../src/contract/storage.ts'
+import { inNextTurn } from '../../../src/clock/macrotask-turn.ts'
 import { idsAt } from '../../../src/primitives/id.ts'
 import { SqliteDatabase } from '../../../src/storage/sqlite/database.ts'
 import { bindingOf, type SqliteHandle } from '../../../src/storage/sqlite/handle.ts'
@@ -99,9 +100,9 @@ describe('listRuns', () => {
     })
     expect(new Set(steps)).toEqual(
       new Set([
-        'SCAN runs USING INDEX sqlite_autoindex_runs_1',
-        'SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id<?)',
-        'SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id>?)',
+        'SCAN runs USING COVERING INDEX sqlite_autoindex_runs_1',
+        'SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (id<?)',
+        'SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (id>?)',
       ]),
     )
   })
@@ -154,8 +155,10 @@ describe('a list bounded in time', () => {
       await runs.list({ from: DAY - 5, to: DAY + 5 }, { limit: 10 })
       await tokens.list({ kind: 'MANUAL', status: ['WAITING'], from: DAY, to: DAY }, { limit: 10 }, DAY)
     })
-    expect(steps).toContain('SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id>? AND id<?)')
-    expect(steps).toContain('SEARCH tokens USING INDEX tokens_by_status (status=? AND id>? AND id<?)')
+    expect(steps).toContain('SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (id>? AND id<?)')
+    expect(steps).toContain(
+      'SEARCH tokens USING COVERING INDEX tokens_by_status (status=? AND id>? AND id<?)',
+    )
   })
 
   it('has all that was created then', async () => {
@@ -188,5 +191,83 @@ describe('a list bounded in time', () => {
       }),
       { numRuns: 200 },
     )
+  })
+})
+
+describe('a page of large records', () => {
+  const LARGE = JSON.stringify('a'.repeat(700_000))
+  const MOST = 2_000_000
+
+  type Most = (ask: () => Promise<unknown>) => Promise<number>
+
+  /** A storage, and the most characters that were read from its database between two turns of the event loop. */
+  async function watchedStorage(): Promise<Disposable & { storage: Storage; most: Most }> {
+    const handle = openDriver(':memory:')
+    let [moved, most, isOver] = [0, 0, false]
+    const seen = <Answer>(answer: Answer): Answer => {
+      moved += JSON.stringify(answer ?? null).length
+      most = Math.max(most, moved)
+      return answer
+    }
+    const turn = (): void => {
+      moved = 0
+      if (!isOver) inNextTurn(turn)
+    }
+    turn()
+    const storage = sqliteStorage({
+      exec: (sql) => handle.exec(sql),
+      prepare(sql) {
+        const statement = handle.prepare(sql)
+        return {
+          run: (...given) => statement.run(...given),
+          get: (...given) => seen(statement.get(...given)),
+          all: (...given) => seen(statement.all(...given)),
+        }
+      },
+      close: () => handle.close(),
+    })
+    await storage.open()
+    return {
+      storage: namedStorage(storage),
+      most: async (ask) => {
+        await new Promise<void>(inNextTurn)
+        most = 0
+        await ask()
+        return most
+      },
+      [Symbol.dispose]: () => {
+        isOver = true
+        handle.close()
+      },
+    }
+  }
+
+  it('is read in several turns of the event loop, without those that have left it meanwhile', async () => {
+    using watched = await watchedStorage()
+    const { runs, tokens } = watched.storage
+    const ids = Array.from({ length: 12 }, (_, at) => `r${String(at).padStart(2, '0')}`)
+    for (const [at, id] of ids.entries()) {
+      const createdAt = 5 + at
+      await runs.insert({ record: queuedRun(id, { createdAt, payloadJson: LARGE }), ...BY })
+      await tokens.insert({ record: manualToken(id, { createdAt }), ...BY })
+      await tokens.settle({ id, outputJson: LARGE, now: 50, by: 'a' })
+    }
+    const newest = ids.toReversed().slice(0, 10)
+    const bound = MOST + 2 * LARGE.length
+    const ofAll = async (): Promise<void> => {
+      const { records, next } = await runs.list({}, { limit: 10 })
+      expect(records.map(({ id }) => id)).toEqual(newest)
+      expect(next).toBe(newest.at(-1))
+    }
+    expect(await watched.most(ofAll)).toBeLessThan(bound)
+    const ofTokens = async (): Promise<void> => {
+      const { records } = await tokens.list({ kind: 'MANUAL', status: ['COMPLETED'] }, { limit: 10 }, 60)
+      expect(records.map(({ id }) => id)).toEqual(newest)
+    }
+    expect(await watched.most(ofTokens)).toBeLessThan(bound)
+    const asked = runs.list({ status: ['QUEUED'] }, { limit: 10 })
+    const change = { status: 'CANCELED' } as const
+    await runs.update({ id: 'r03', expected: { status: ['QUEUED'] }, change, ...BY })
+    expect((await asked).records.map(({ id }) => id)).toEqual(newest.filter((id) => id !== 'r03'))
   })
 })
