@@ -101,6 +101,29 @@ describe('many large answers that are asked for at once', () => {
     expect(await work(AT_ONCE)).toBeLessThan(3 * (await work(1)) + 20_000)
   })
 
+  it.each([
+    ['/api/v1/runs/$run/result', 150_000],
+    // Its output is parsed and made into a text first.
+    ['/api/v1/waitpoints/tokens/$token', 450_000],
+  ])('escapes the output of %s in slices', async (path, most) => {
+    const output = '😀'.repeat(200_000) + '"'.repeat(1_300_000)
+    const run = await t.engine.trigger(echo, output)
+    const token = await t.engine.wait.createToken({ timeout: '1d' })
+    await t.engine.wait.completeToken(token, output)
+    await t.clock.settle()
+    const url = `http://engine.test${path.replace('$run', run.id).replace('$token', token.id)}`
+    const headers = { authorization: `Bearer ${SECRET}` }
+    const answers: string[] = []
+    const work = await workOf(async () => {
+      answers.push(await textOf(await handler(request(url, { method: 'GET', headers }))))
+    }, 1)
+    expect(work).toBeLessThan(most)
+    const { output: text } = JSON.parse(answers[0] ?? '') as { readonly output: string }
+    expect(JSON.parse(text) === output).toBe(true)
+    expect(answers[0]).toContain('😀')
+    expect(answers[0]).not.toMatch(/\\u[d]8/i)
+  })
+
   it('answers a run in the JSON in which it is stored, without making values of it', async () => {
     const url = `http://engine.test/api/v3/runs/${names['run'] ?? ''}`
     const headers = { authorization: `Bearer ${SECRET}` }

@@ -30,6 +30,7 @@ import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, parseJson, readBody } from '../requests/body.ts'
 import { readJsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { API_VERSION_HEADER, REQUEST_NAME } from '../../hosted/headers.ts'
+import { packetJson } from '../requests/packet-text.ts'
 import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
 import { decodeText } from '../requests/text.ts'
@@ -139,7 +140,7 @@ const reading: readonly Route<RunParts>[] = [
     (context) => async (c, caller) => {
       const result = runResultJson(await retrieveRun(context, { caller, id: c.req.param('id') }), caller)
       if (result === undefined) throw new Refusal(404, 'Run has not ended yet')
-      return c.json(result)
+      return c.body(await packetJson(result, context.turns), 200, JSON_TYPE)
     },
   ),
   // For secret keys: it names other runs of a queue, and the machine of an engine.

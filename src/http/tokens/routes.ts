@@ -46,6 +46,7 @@ import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
 import { ListQuery } from '../requests/list-query.ts'
 import { Refusal } from '../refusal.ts'
+import { packetJson } from '../requests/packet-text.ts'
 import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
 import { group, type Route, route, type RouteGroup } from '../route.ts'
@@ -176,11 +177,12 @@ const routes: readonly Route<RouteContext>[] = [
       answers: { 200: { description: 'The token.', content: json(named('RetrievedToken')) } },
       refused: [404],
     },
-    ({ stored }) =>
+    ({ stored, turns }) =>
       async (c, caller) => {
         const id = plausibleTokenId(c.req.param('id'))
         const token = await stored.wait.retrieveToken(id)
-        return c.json(retrievedTokenJson(token, { caller, request: c.req.raw }))
+        const answer = retrievedTokenJson(token, { caller, request: c.req.raw })
+        return c.body(await packetJson(answer, turns), 200, { 'content-type': 'application/json' })
       },
   ),
   route(
