@@ -1,3 +1,4 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { PING_SECONDS } from '../../hosted/headers.ts'
 import { defined } from '../../primitives/defined.ts'
 import { unreadable } from '../connection/api-error.ts'
@@ -19,9 +20,9 @@ export interface EventSource<Item> {
   /** The request for everything after what was read. */
   request(): Omit<ApiRequest, 'headers'> & { readonly lastId: string | undefined }
   /** A connection begins. An incomplete event of the last one is dropped; it comes again. */
-  begin(response: Response): void
-  /** The items of the next piece of text. Throws an error that the service sent, after the items before it. */
-  read(text: string): Generator<Item>
+  begin?(response: Response): void
+  /** The items of the next events. Throws an error that the service sent, after the items before it. */
+  read(events: readonly EventSourceMessage[]): Generator<Item>
   /** The answer has ended. Throws if it may not have ended here. */
   end(): void
 }
@@ -57,9 +58,14 @@ export async function* readEvents<Item>(
       // From now on, a service that sends nothing is one that is not there.
       timeoutMs = Math.min(silence, settings.timeoutMs)
       backoff.succeeded()
-      source.begin(response)
+      source.begin?.(response)
       onConnection?.('live')
-      for await (const text of bodyText(response, connection)) yield* source.read(text)
+      const events: EventSourceMessage[] = []
+      const parser = createParser({ onEvent: (event) => void events.push(event) })
+      for await (const text of bodyText(response, connection)) {
+        parser.feed(text)
+        yield* source.read(events.splice(0))
+      }
       source.end()
       return
     } catch (error) {

@@ -1,4 +1,4 @@
-import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
+import type { EventSourceMessage } from 'eventsource-parser'
 import type { Run } from '../../api/run.ts'
 import { FOLLOW_RUN_ADDRESS } from '../../hosted/addresses.ts'
 import { isFinal } from '../../contract/run-states.ts'
@@ -21,8 +21,6 @@ export class RunEvents implements EventSource<Part> {
   readonly #hasStreams: boolean
   /** For each stream the number of the next chunk. */
   readonly #positions = new Map<string, number>()
-  #parser: EventSourceParser | undefined
-  #arrived: EventSourceMessage[] = []
   /** The run as it was shown last, and its text. */
   #shown: Run | undefined
   #text = ''
@@ -50,16 +48,8 @@ export class RunEvents implements EventSource<Part> {
     }
   }
 
-  begin(): void {
-    this.#arrived = []
-    this.#parser = createParser({ onEvent: (event) => void this.#arrived.push(event) })
-  }
-
-  *read(text: string): Generator<Part> {
-    this.#parser?.feed(text)
-    const arrived = this.#arrived
-    this.#arrived = []
-    for (const { event, data } of arrived) {
+  *read(events: readonly EventSourceMessage[]): Generator<Part> {
+    for (const { event, data } of events) {
       if (event === 'error') throw streamError('', readJson(data))
       const wire = new WireRecord(readJson(data), this.what)
       if (event === 'run') yield* this.#changed(data, wire)

@@ -55,14 +55,12 @@ function batchesOf({
       },
     }),
     begin: (response) => frames.begin(response),
-    *read(text) {
-      frames.write(text)
-      const chunks = frames.takeChunks()
+    *read(events) {
+      const { chunks, failure } = frames.take(events)
       if (chunks.length > 0) {
         onPosition?.(frames.lastId)
         yield chunks
       }
-      const failure = frames.takeFailure()
       if (failure !== undefined) throw failure
     },
     // The service ends an answer with its stream, and breaks it off otherwise.

@@ -1,4 +1,4 @@
-import { createParser, type EventSourceParser } from 'eventsource-parser'
+import type { EventSourceMessage } from 'eventsource-parser'
 import type { RetrievedToken, Token } from '../../api/token.ts'
 import { unavailable } from '../connection/api-error.ts'
 import { readJson } from '../connection/refused-answer.ts'
@@ -33,8 +33,6 @@ export async function* tokenLists(followed: FollowedTokens): AsyncGenerator<read
 class TokenEvents implements EventSource<WireRecord> {
   readonly what: string = 'a token'
   readonly #request: FollowedTokens['request']
-  #parser: EventSourceParser | undefined
-  #arrived: string[] = []
   #shown = ''
   #isOver = false
 
@@ -46,14 +44,8 @@ class TokenEvents implements EventSource<WireRecord> {
     return { ...this.#request, lastId: undefined }
   }
 
-  begin(): void {
-    this.#arrived = []
-    this.#parser = createParser({ onEvent: ({ data }) => void this.#arrived.push(data) })
-  }
-
-  *read(text: string): Generator<WireRecord> {
-    this.#parser?.feed(text)
-    for (const data of this.#arrived.splice(0)) {
+  *read(events: readonly EventSourceMessage[]): Generator<WireRecord> {
+    for (const { data } of events) {
       if (data === this.#shown) continue
       this.#shown = data
       const wire = new WireRecord(readJson(data), this.what)

@@ -1,4 +1,4 @@
-import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
+import type { EventSourceMessage } from 'eventsource-parser'
 import { WireRecord } from './record.ts'
 import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../../api/errors.ts'
 import { unavailable } from '../connection/api-error.ts'
@@ -7,69 +7,52 @@ import { errorOf, readStoredError } from './error.ts'
 /** The number of recent record ids that are kept, so that a record that was written twice is read once. */
 const REMEMBERED = 5_000
 
-/** Parses event streams in both framings of the service. */
+/** Reads the events of a stream in both framings of the service. */
 export class StreamFrames {
   /** The position to continue after on a new connection. */
   lastId: string | undefined
   readonly #key: string
-  #chunks: unknown[] = []
-  #failure: Error | undefined
   #isBatched = false
   #seen = new Set<string>()
-  #parser: EventSourceParser | undefined
 
   constructor(key: string, lastId: string | undefined) {
     this.#key = key
     this.lastId = lastId
   }
 
-  /** Starts a new connection. An incomplete record of the last one is dropped; it comes again. */
+  /** Starts a new connection. */
   begin({ headers }: Response): void {
     this.#isBatched = headers.get('x-stream-version') === 'v2'
     this.#seen = new Set()
-    this.#parser = createParser({ onEvent: (event) => this.#take(event) })
   }
 
-  /** Parses a piece of text. */
-  write(text: string): void {
-    this.#parser?.feed(text)
-  }
-
-  /** All chunks since the last call. */
-  takeChunks(): readonly unknown[] {
-    const chunks = this.#chunks
-    this.#chunks = []
-    return chunks
-  }
-
-  /** The error that the service sent, once. Take the chunks before it first. */
-  takeFailure(): Error | undefined {
-    const failure = this.#failure
-    this.#failure = undefined
-    return failure
-  }
-
-  #take({ event, id, data }: EventSourceMessage): void {
-    if (event === 'error') {
-      this.#failure = streamError(this.#key, readJson(data))
-      if (id !== undefined) this.lastId = id
-    } else if (this.#isBatched) {
-      if (event === 'batch') this.#takeBatch(new WireRecord(readJson(data), 'a batch of a stream'))
-    } else {
-      this.#chunks.push(readJson(data))
-      if (id !== undefined) this.lastId = id
+  /** The chunks of some events, and the error that the service sent after them. */
+  take(events: readonly EventSourceMessage[]): {
+    readonly chunks: readonly unknown[]
+    readonly failure: Error | undefined
+  } {
+    const chunks: unknown[] = []
+    let failure: Error | undefined
+    for (const { event, id, data } of events) {
+      if (event !== 'error' && this.#isBatched) {
+        if (event === 'batch') this.#takeBatch(new WireRecord(readJson(data), 'a batch of a stream'), chunks)
+        continue
+      }
+      if (event === 'error') failure = streamError(this.#key, readJson(data))
+      else chunks.push(readJson(data))
+      this.lastId = id ?? this.lastId
     }
+    return { chunks, failure }
   }
 
-  #takeBatch(batch: WireRecord): void {
+  #takeBatch(batch: WireRecord, chunks: unknown[]): void {
     for (const record of batch.records('records')) {
       const sequence = record.number('seq_num')
       if (sequence !== undefined) this.lastId = String(sequence)
       if (isCommand(record.value('headers'))) continue
       const body = readJson(record.requiredText('body'))
       const { data, id } = Object(body) as { readonly data?: unknown; readonly id?: unknown }
-      if (this.#isKnown(id)) continue
-      this.#chunks.push(data)
+      if (!this.#isKnown(id)) chunks.push(data)
     }
   }
 

@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cases } from '../../support/cases.ts'
 import { collect } from '../../support/streams.ts'
 import { json, silence, StubService, textBody } from '../stub-service.ts'
 
@@ -13,7 +15,36 @@ function silentAfter(text: string, headers: Record<string, string>): Response {
   return new Response(new ReadableStream<Uint8Array>({ start }), { headers })
 }
 
+/** A text in pieces of these lengths, over and over. */
+function pieces(text: string, lengths: readonly number[]): string[] {
+  const parts: string[] = []
+  for (let from = 0, index = 0; from < text.length; index++) {
+    const length = lengths[index % lengths.length] ?? text.length
+    parts.push(text.slice(from, from + length))
+    from += length
+  }
+  return parts
+}
+
 describe('readEvents', () => {
+  it('takes the same chunks out of a stream, wherever it is cut into pieces, and goes on after the last one', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.jsonValue()),
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
+        async (chunks, lengths) => {
+          const frames = chunks.map((chunk, id) => `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`)
+          const cut = [...pieces(frames.join(': ping\n\n'), lengths), new Error('cut')]
+          const stub = new StubService([textBody(cut), textBody([])])
+          const taken = collect(stub.client.streams.read('run_1', 'k'))
+          expect(JSON.stringify(await stub.clock.until(taken, { within: '1m' }))).toBe(JSON.stringify(chunks))
+          const lastId = chunks.length === 0 ? null : String(chunks.length - 1)
+          expect(stub.asked.map(({ headers }) => headers.get('last-event-id'))).toEqual([null, lastId])
+        },
+      ),
+      { numRuns: cases(100) },
+    ))
+
   it.each([
     ['within 15 s, when the service sends pings', { 'x-ping-seconds': '6' }, 15_000],
     ['after 90 s, when it does not say so', {}, 90_000],
