@@ -149,6 +149,37 @@ describe.skipIf(chromiumPath === undefined).each([18, 19] as const)('the hooks o
     expect(first.said).toEqual([])
   })
 
+  it(
+    'are eight on one page over HTTP/1.1, with connections left for a click',
+    { timeout: TEST_MS },
+    async () => {
+      const rows = [await ticking(), await ticking(), await ticking()]
+      const tags = `board-${version}`
+      const token = await engine.wait.createToken({
+        message: 'Refund?',
+        choices: ['approve', 'reject'],
+        tags,
+      })
+      await using tabs = await openTabs(browser)
+      const page = await open(tabs, { board: rows.map(({ run }) => run.id), token: token.id, tag: tags })
+      const showRows = async (text: string): Promise<void> => {
+        for (const row of rows.keys()) await shows(page, `row-${row}`, text)
+      }
+      for (const { tick } of rows) tick(5)
+      await showRows('EXECUTING 5 true')
+      await shows(page, 'pending', 'Refund?')
+      await shows(page, 'question', 'Refund?')
+      await page.getByRole('button', { name: 'approve' }).click()
+      await shows(page, 'answered', 'COMPLETED')
+      await shows(page, 'pending', '')
+      for (const { tick } of rows) tick(5)
+      await showRows('EXECUTING 10 true')
+      for (const { source } of rows) source.end()
+      await showRows('COMPLETED 10 true')
+      expect(page.said).toEqual([])
+    },
+  )
+
   it('draw a hundred chunks a second no more often than there are frames', { timeout: TEST_MS }, async () => {
     const { run, tick, source } = await ticking()
     await using tabs = await openTabs(browser)

@@ -2,7 +2,12 @@ import type { CancelTimer, Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { unavailable } from './api-error.ts'
-import { onOnline, onVisibility, PageChangedError, pageDocument } from './page.ts'
+import { onOnline, onVisibility, PageChangedError, pageDocument, TurnOverError } from './page.ts'
+
+/** An answer of which nothing comes for so long does not keep its connection from other followers. */
+const UNFINISHED_MS = 3_000
+/** The end of a message in an event stream. */
+const MESSAGE_END = /\n\r?\n/
 
 export interface ExchangeOptions {
   readonly clock: Clock
@@ -22,6 +27,8 @@ export class Exchange {
   readonly #removeListeners: readonly (() => void)[]
   #silenceMs: number
   #cancelTimer: CancelTimer | undefined
+  /** From when on it may end for other followers. */
+  #leavableAt = Infinity
   #rejectStep: ((reason: unknown) => void) | undefined
 
   constructor({ clock, signals, silenceMs }: ExchangeOptions) {
@@ -79,6 +86,18 @@ export class Exchange {
     const end = (): void => this.#end(new PageChangedError())
     onVisibility(page, () => page.visibilityState === 'hidden' && end(), signal)
     onOnline(end, signal)
+  }
+
+  /** Text has come. While a large message comes the exchange does not leave: in each turn it would begin anew. */
+  came(text: string): void {
+    this.#leavableAt = MESSAGE_END.test(text) ? 0 : this.#clock.now() + UNFINISHED_MS
+  }
+
+  /** Ends for another follower if its own has got on. Answers whether it did. */
+  leave(): boolean {
+    if (this.#clock.now() < this.#leavableAt) return false
+    this.#end(new TurnOverError())
+    return true
   }
 
   /** Ends the exchange and aborts its request. */

@@ -10,6 +10,7 @@ export interface PageTarget {
 /** The `document` of a page, as far as it is used. */
 export interface PageDocument extends PageTarget {
   readonly visibilityState: string
+  readonly baseURI?: string
 }
 
 declare const document: PageDocument | undefined
@@ -25,6 +26,9 @@ export function pageDocument(): PageDocument | undefined {
  * a connection of before may be dead without a sign.
  */
 export class PageChangedError extends Error {}
+
+/** Another follower of the page has the connection now, and the follower that had it is in line. */
+export class TurnOverError extends PageChangedError {}
 
 /** Calls `listener` whenever the page was hidden or shown, also from the cache of pages that were left. */
 export function onVisibility(page: PageDocument, listener: () => void, signal: AbortSignal): void {

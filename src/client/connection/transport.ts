@@ -4,6 +4,7 @@ import { Credential } from './credential.ts'
 import type { ClientSettings } from './options.ts'
 import { Exchange } from './exchange.ts'
 import { refusedAnswer } from './refused-answer.ts'
+import { pageConnections } from './page-connections.ts'
 import { reasonOf } from './reason.ts'
 import type { Address } from '../../hosted/addresses.ts'
 import { API_VERSION_HEADER, REQUEST_NAME } from '../../hosted/headers.ts'
@@ -92,11 +93,10 @@ export class Transport {
     })
   }
 
-  /** Opens an exchange that follows something. It waits for the page to be shown, and ends when that is hidden. */
-  async follow(signal: AbortSignal, silenceMs?: number): Promise<Exchange> {
-    const connection = this.connect(signal, silenceMs)
+  /** Waits, on a page, until it is shown and has a connection for what follows something. The exchange ends when it has not any more. */
+  async mayFollow(connection: Exchange): Promise<void> {
     await connection.whileShown()
-    return connection
+    await pageConnections(this.settings)?.enter(connection)
   }
 
   /** Makes one attempt and reads its answer to the end. Rejects with an ApiError. */

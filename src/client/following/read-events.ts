@@ -3,6 +3,7 @@ import { PING_SECONDS } from '../../hosted/headers.ts'
 import { defined } from '../../primitives/defined.ts'
 import { unreadable } from '../connection/api-error.ts'
 import { Backoff } from '../connection/backoff.ts'
+import { TurnOverError } from '../connection/page.ts'
 import type { Exchange } from '../connection/exchange.ts'
 import type { ConnectionState } from '../namespaces.ts'
 import { type ApiRequest, reached, type Transport } from '../connection/transport.ts'
@@ -47,10 +48,11 @@ export async function* readEvents<Item>(
   const backoff = new Backoff(settings, signal, keepTrying)
   let { timeoutMs } = settings
   for (;;) {
-    const connection = await transport.follow(signal, timeoutMs)
+    const connection = transport.connect(signal, timeoutMs)
     const { lastId, ...request } = source.request()
     const headers = defined({ accept: EVENTS, 'last-event-id': lastId })
     try {
+      await transport.mayFollow(connection)
       const response = await transport.open({ ...request, headers }, connection)
       const silence = silenceMs(response)
       connection.heard(silence)
@@ -60,9 +62,11 @@ export async function* readEvents<Item>(
       backoff.succeeded()
       source.begin?.(response)
       onConnection?.('live')
+      connection.came('')
       const events: EventSourceMessage[] = []
       const parser = createParser({ onEvent: (event) => void events.push(event) })
       for await (const text of bodyText(response, connection)) {
+        connection.came(text)
         parser.feed(text)
         yield* source.read(events.splice(0))
       }
@@ -70,7 +74,8 @@ export async function* readEvents<Item>(
       return
     } catch (error) {
       connection.close()
-      onConnection?.('reconnecting')
+      // One that is in line has a connection again in a moment.
+      if (!(error instanceof TurnOverError)) onConnection?.('reconnecting')
       await backoff.failed(error, request.ids?.[0])
     } finally {
       connection.close()

@@ -97,8 +97,9 @@ class ShapePolls {
 
   async #poll(): Promise<void> {
     const { transport, signal } = this.#watched
-    const connection = await transport.follow(signal, HELD_MS)
+    const connection = transport.connect(signal, HELD_MS)
     try {
+      await transport.mayFollow(connection)
       const { query } = this.#shape
       const { headers, body } = await transport.answer({ ...this.#request, query }, connection)
       this.#shape.take(headers, body ?? [])

@@ -11,6 +11,8 @@ export interface Given {
   readonly token?: string
   readonly tag?: string
   readonly initial?: Run
+  /** Runs, of each of which the page follows the run and its stream. */
+  readonly board?: readonly string[]
 }
 
 /** The page of these tests: everything that it is given something for. */
@@ -26,6 +28,9 @@ export function App({
       {given.run !== undefined && <Chat run={given.run} />}
       {given.token !== undefined && <Refund id={given.token} />}
       {given.tag !== undefined && <Pending tag={given.tag} />}
+      {given.board?.map((run, row) => (
+        <Row key={run} run={run} row={row} />
+      ))}
     </WaitpointProvider>
   )
 }
@@ -57,6 +62,17 @@ function Ticks({ run }: { readonly run: string }): ReactElement {
         {renders.current}
       </i>
       <i data-testid="in-order">{String(chunks.every((chunk, index) => chunk === index))}</i>
+    </p>
+  )
+}
+
+function Row({ run: id, row }: { readonly run: string; readonly row: number }): ReactElement {
+  const { run } = useRun(id)
+  const { chunks } = useStream<number>(id, 'ticks')
+  const isInOrder = chunks.every((chunk, index) => chunk === index)
+  return (
+    <p data-testid={`row-${row}`}>
+      {run?.status} {chunks.length} {String(isInOrder)}
     </p>
   )
 }

@@ -7,27 +7,8 @@ import { SECRET } from '../../http/requests.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { cases } from '../../support/cases.ts'
 import { collect, numbers } from '../../support/streams.ts'
+import { StubPage } from '../stub-page.ts'
 import { StubService, silence } from '../stub-service.ts'
-
-/** The `document` of a page, as far as a client looks at it. */
-class StubPage extends EventTarget {
-  visibilityState = 'visible'
-  readonly window: EventTarget = new EventTarget()
-
-  /** Makes this the page that the code of this process is on. */
-  static open(): StubPage {
-    const page = new StubPage()
-    const { window } = page
-    Object.assign(globalThis, { document: page, addEventListener: window.addEventListener.bind(window) })
-    return page
-  }
-
-  turn(visibilityState: 'visible' | 'hidden'): void {
-    if (this.visibilityState === visibilityState) return
-    this.visibilityState = visibilityState
-    this.dispatchEvent(new Event('visibilitychange'))
-  }
-}
 
 /** The requests that have not ended: of a browser, six reach one server. */
 class OpenRequests {
@@ -46,10 +27,7 @@ class OpenRequests {
   }
 }
 
-afterEach(() => {
-  Reflect.deleteProperty(globalThis, 'document')
-  Reflect.deleteProperty(globalThis, 'addEventListener')
-})
+afterEach(() => StubPage.close())
 
 const body = bodyTask(async ({ streams, wait }) => {
   for (let chunk = 0; chunk < 8; chunk += 1) {
