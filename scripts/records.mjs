@@ -58,7 +58,8 @@ function stored([name, field]) {
   const constraint = isOptional || type === 'texts' ? '' : ' NOT NULL'
   const typed = [[column, ...SQL_TYPES[type].map((one) => one + constraint)]]
   const plain = isOptional ? `orNull(${value})` : value
-  const values = [{ texts: `textsColumn(${value})`, flag: `Number(${value})` }[type] ?? plain]
+  const texts = isOptional ? `someTextsColumn(${value})` : `textsColumn(${value})`
+  const values = [{ texts, flag: `Number(${value})` }[type] ?? plain]
   return { name, ...field, typed, values }
 }
 
@@ -79,7 +80,7 @@ function readFrom(fields, record, place) {
   return objectOf(fields, ({ name, type, typed, isOptional }) => {
     const values = typed.map(([column]) => place(column, at++))
     if (type in PARTS) return `${type}In(${values.join(', ')})`
-    if (type === 'texts') return `textsOf(${values})`
+    if (type === 'texts') return `${isOptional ? 'someTextsOf' : 'textsOf'}(${values})`
     if (type === 'flag') return `${values} === 1`
     if (!isOptional) return `${values} as ${record}['${name}']`
     return `${type === 'count' || type === 'number' ? 'numberOf' : 'textOf'}(${values})`
@@ -114,6 +115,8 @@ function tables(noun, fields, key = 'id') {
 /** What a file may import. */
 const IMPORTS = {
   '../contract/columns.ts': [
+    'someTextsColumn',
+    'someTextsOf',
     'numberOf',
     'orNull',
     'type Row',

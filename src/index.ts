@@ -92,7 +92,13 @@ export type { IdempotencyKeyOptions } from './core/ambient/idempotency-keys.ts'
 export { logger } from './core/ambient/logger.ts'
 export type { Logger, LogLevel, LogLine } from './api/log.ts'
 export type { RetentionOptions } from './api/retention-options.ts'
-export type { QueueHandle, QueueRateOptions, RetrievedQueue, TaskQueueOptions } from './api/queue.ts'
+export type {
+  QueueHandle,
+  QueueRateOptions,
+  RetrievedQueue,
+  TaskLimit,
+  TaskQueueOptions,
+} from './api/queue.ts'
 export type { RetryOptions } from './api/retry.ts'
 export type {
   AnyTask,

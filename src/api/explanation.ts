@@ -69,6 +69,8 @@ export interface ExplainedQueue {
   readonly isPaused: boolean
   /** The rate of the queue that is in force. Absent for a queue without one. */
   readonly rate?: QueueRate
+  /** A further limit of the run that holds it back. */
+  readonly heldBackBy?: ExplainedLimit
   /** When the rate lets the next run of the queue start, under the key of the run. Absent: now. */
   readonly nextStartAt?: Date
   /** Runs that hold a slot of the queue, under the key of the run: ids, at most 200. */
@@ -79,6 +81,16 @@ export interface ExplainedQueue {
   readonly isMore: boolean
   /** When the run expires if it has not started by then. */
   readonly expiresAt?: Date
+}
+
+/** A limit that has no slot for a run: over all keys (`total`), for the key of the run (`perKey`), or none at all while it is paused. */
+export interface ExplainedLimit {
+  readonly name: string
+  readonly isPaused: boolean
+  readonly total?: number
+  readonly perKey?: number
+  /** Runs that hold its slots: ids, at most 200. */
+  readonly heldBy: readonly string[]
 }
 
 /** The run waits: for tokens, for a time, or for child runs. */

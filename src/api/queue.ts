@@ -1,6 +1,14 @@
-import type { QueueRate } from '../contract/storage.ts'
+import { TASK_LIMIT_START } from '../contract/id-prefixes.ts'
+import type { QueueRate, RunLimit } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
-import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
+import {
+  type OptionNames,
+  requireList,
+  requireName,
+  requireOptions,
+  requireWhole,
+  show,
+} from '../primitives/require.ts'
 import type { Duration } from './token.ts'
 
 /** In the options of a task: limits of queues that are declared apart from tasks, by their names, as they are when an engine is created. */
@@ -49,6 +57,33 @@ export interface QueueRateOptions {
   readonly per: Duration
 }
 
+/**
+ * A limit of the runs of a task, beside that of its queue, over all engines on the storage: `total`, `perKey` or both. A run that executes
+ * counts in each of its limits. See docs/queues-and-schedules.md.
+ */
+export interface TaskLimit {
+  /**
+   * Tasks share a limit by its name. Each of them declares it alike.
+   *
+   * @default `limit/<id>`, which no other task has
+   */
+  readonly name?: string
+  /**
+   * So many runs may execute at once, over all concurrency keys.
+   *
+   * @unit runs
+   * @default no limit
+   */
+  readonly total?: number
+  /**
+   * So many runs may execute at once for each concurrency key, and without one.
+   *
+   * @unit runs
+   * @default no limit
+   */
+  readonly perKey?: number
+}
+
 /** A queue and its runs, as it is now. */
 export interface RetrievedQueue {
   readonly name: string
@@ -56,7 +91,7 @@ export interface RetrievedQueue {
   readonly isPaused: boolean
   /**
    * How many of its runs may execute at once, for each concurrency key: what `setLimit` has set, else what tasks of this engine
-   * say. Absent: any number.
+   * say. Of a limit with only a total: over all keys. Absent: any number.
    */
   readonly limit?: number
   /** What tasks of this engine say. Absent: nothing. */
@@ -83,7 +118,7 @@ export interface RetrievedQueue {
 }
 
 /**
- * One queue, over all engines on the storage. A change is in force once its promise has resolved: from then on no engine gives a run a slot
+ * One queue, or one limit that tasks have besides, over all engines on the storage. A change is in force once its promise has resolved: from then on no engine gives a run a slot
  * beyond it. It stays until it is changed again, also while no engine runs. Every call rejects with `ERR_CANNOT_SET_QUEUE` if the storage keeps nothing of queues, or
  * counts no starts for a rate. See docs/queues-and-schedules.md.
  */
@@ -101,6 +136,46 @@ export interface QueueHandle {
   setRate(rate: QueueRateOptions): Promise<RetrievedQueue>
   /** The rate is again that of the tasks. */
   resetRate(): Promise<RetrievedQueue>
+}
+
+const LIMIT_NAMES: OptionNames<TaskLimit> = { name: true, total: true, perKey: true }
+const MOST_LIMITS = 3
+
+/**
+ * Checks the limits of a task, and names the one that has no name.
+ *
+ * @throws TypeError or RangeError for what cannot be used.
+ */
+export function readTaskLimits(
+  limits: readonly TaskLimit[] | undefined = [],
+  id: string,
+): ReadonlyMap<string, RunLimit> {
+  const what = `limits of task "${id}"`
+  requireList(limits, what)
+  if (limits.length > MOST_LIMITS)
+    throw new RangeError(`Cannot use ${limits.length} ${what}: at most ${MOST_LIMITS} are allowed`)
+  const read = new Map<string, RunLimit>()
+  for (const limit of limits) {
+    requireOptions(limit, what, LIMIT_NAMES)
+    const { name = TASK_LIMIT_START + id, total, perKey } = limit
+    requireName(name, 'limit.name')
+    for (const [field, value] of [['total', total] as const, ['perKey', perKey] as const])
+      if (value !== undefined) requireWhole(value, `limit.${field}`, { from: 1 })
+    if (total === undefined && perKey === undefined)
+      throw new TypeError(`Cannot use limit "${name}" of task "${id}": it needs total or perKey`)
+    if (read.has(name)) throw new TypeError(`Cannot use ${what}: two are called "${name}"`)
+    read.set(name, { total, perKey })
+  }
+  return read
+}
+
+/** A limit for people: `total 5, perKey 2`. */
+export function runLimitText({ total, perKey }: RunLimit): string {
+  const texts = [
+    ...(total === undefined ? [] : [`total ${total}`]),
+    ...(perKey === undefined ? [] : [`perKey ${perKey}`]),
+  ]
+  return texts.join(', ')
 }
 
 const NAMES: OptionNames<QueueRateOptions> = { limit: true, per: true }

@@ -1,6 +1,6 @@
 import type { TraceCarrier } from './diagnostics.ts'
 import { digestOfCode } from '../primitives/code-digest.ts'
-import type { QueueRate } from '../contract/storage.ts'
+import type { QueueRate, RunLimit } from '../contract/storage.ts'
 import { parseSeconds } from '../primitives/duration.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import {
@@ -16,7 +16,15 @@ import type { RunRecord } from '../contract/records.ts'
 import { WaitpointError } from './errors.ts'
 import type { RetryOptions } from './retry.ts'
 import { checkRetry } from './retry.ts'
-import { DECLARED_LIMITS, type DeclaresLimits, rateText, readRate, type TaskQueueOptions } from './queue.ts'
+import {
+  DECLARED_LIMITS,
+  type DeclaresLimits,
+  runLimitText,
+  rateText,
+  readTaskLimits,
+  readRate,
+  type TaskQueueOptions,
+} from './queue.ts'
 import type { AnyTask } from './run.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { TaskScheduleOptions } from './schedule.ts'
@@ -33,6 +41,9 @@ export interface TaskDefinition {
   readonly queue: string
   readonly queueLimit: number | undefined
   readonly queueRate: QueueRate | undefined
+  readonly limits: ReadonlyMap<string, RunLimit>
+  /** One list for all its runs; nothing without limits. */
+  readonly limitNames: readonly string[] | undefined
   readonly maxDurationMs: number | undefined
   readonly maxCancelMs: number
   readonly ttlMs: number | undefined
@@ -49,6 +60,7 @@ const NAMES: OptionNames<TaskOptions<never, unknown> & TaskExtras> = {
   retry: true,
   maxDuration: true,
   queue: true,
+  limits: true,
   ttl: true,
   version: true,
   accepts: true,
@@ -107,6 +119,7 @@ export function attachDefinition<Payload, Output>(
       `Cannot define task "${id}": its schedule says what its payload is; leave out schema, or trigger another task from it`,
     )
   checkRetry(retry, `task "${id}"`)
+  const limits = readTaskLimits(options.limits, id)
   const definition: TaskDefinition = {
     id,
     // An engine gives `run` and the hooks only payloads that were triggered for this very task.
@@ -115,6 +128,8 @@ export function attachDefinition<Payload, Output>(
     schedule,
     retry,
     ...readQueue(queue, id),
+    limits,
+    limitNames: limits.size === 0 ? undefined : [...limits.keys()],
     maxDurationMs: maxDuration === undefined ? undefined : parseSeconds(maxDuration, 'maxDuration'),
     maxCancelMs: parseSeconds(maxCancelDuration, 'maxCancelDuration'),
     ttlMs: ttl === undefined ? undefined : parseSeconds(ttl, 'ttl'),
@@ -194,12 +209,18 @@ export class TaskRegistry {
   readonly #ids: readonly string[]
   readonly #queueLimits = new Map<string, number>()
   readonly #queueRates = new Map<string, QueueRate>()
+  readonly #limits = new Map<string, RunLimit>()
   readonly #versions = new Map<string, string>()
 
   /** @param retry the policy of tasks that have none of their own. */
   constructor(tasks: readonly AnyTask[], retry?: RetryOptions) {
     for (const task of tasks) this.#add(withRetry(definitionOf(task), retry))
     this.#ids = [...this.#definitions.keys()]
+    for (const { queue } of this.#limits.size === 0 ? [] : this.definitions)
+      if (this.#limits.has(queue))
+        throw new RangeError(
+          `Cannot create the engine: "${queue}" is the name of a queue and of a limit; give the limit another name`,
+        )
   }
 
   get ids(): readonly string[] {
@@ -217,6 +238,11 @@ export class TaskRegistry {
 
   get queueRates(): ReadonlyMap<string, QueueRate> {
     return this.#queueRates
+  }
+
+  /** Further limits of runs, by name. */
+  get limits(): ReadonlyMap<string, RunLimit> {
+    return this.#limits
   }
 
   /** The tasks that are executed by schedules. */
@@ -253,7 +279,7 @@ export class TaskRegistry {
   }
 
   #add(definition: TaskDefinition): void {
-    const { id, options, queue, queueLimit, queueRate, version } = definition
+    const { id, options, queue, queueLimit, queueRate, limits, version } = definition
     const others = this.#definitions.get(id)
     const isNamed = options.version !== undefined
     // Two codes without a version are two tasks of one id by mistake.
@@ -270,22 +296,23 @@ export class TaskRegistry {
     this.#versions.set(id, version)
     const { [DECLARED_LIMITS]: declared = [] } = options as DeclaresLimits
     for (const limit of [[queue, queueLimit] as const, ...declared])
-      addToQueue(this.#queueLimits, limit, ['limits', String])
-    addToQueue(this.#queueRates, [queue, queueRate], ['rates', rateText])
+      addToQueue(this.#queueLimits, limit, ['queue', 'limits', String])
+    addToQueue(this.#queueRates, [queue, queueRate], ['queue', 'rates', rateText])
+    for (const limit of limits) addToQueue(this.#limits, limit, ['limit', 'values', runLimitText])
   }
 }
 
-/** @throws RangeError if another task says otherwise of its queue. */
+/** @throws RangeError if another task says otherwise of its queue, or of a limit. */
 function addToQueue<Value>(
   queues: Map<string, Value>,
   [queue, value]: readonly [queue: string, value: Value | undefined],
-  [noun, text]: readonly [noun: string, text: (value: Value) => string],
+  [kind, noun, text]: readonly [kind: string, noun: string, text: (value: Value) => string],
 ): void {
   if (value === undefined) return
   const other = queues.get(queue) ?? value
   if (text(other) !== text(value))
     throw new RangeError(
-      `Cannot create the engine: queue "${queue}" has two ${noun}, ${text(other)} and ${text(value)}`,
+      `Cannot create the engine: ${kind} "${queue}" has two ${noun}, ${text(other)} and ${text(value)}`,
     )
   queues.set(queue, value)
 }

@@ -1,6 +1,6 @@
 import type { SchemaOutput, StandardSchemaV1 } from './standard-schema.ts'
 import type { Logger } from './log.ts'
-import type { TaskQueueOptions } from './queue.ts'
+import type { TaskLimit, TaskQueueOptions } from './queue.ts'
 import type { RetryOptions } from './retry.ts'
 import type {
   BatchHandle,
@@ -132,6 +132,13 @@ export interface TaskOptions<Payload, Output> {
    * @default a queue of its own, no limit, no rate
    */
   readonly queue?: TaskQueueOptions
+  /**
+   * Further limits of its runs, at most three: one of the task alone, and those that tasks share by name. A run executes while it has a slot in
+   * each of them and in its queue. See docs/queues-and-schedules.md.
+   *
+   * @default none
+   */
+  readonly limits?: readonly TaskLimit[]
   /**
    * How long a run may wait for its first start, else it is `EXPIRED`: seconds, or a duration string.
    *

@@ -20,6 +20,16 @@ export function textsOf(value: Value | undefined): readonly string[] {
   return typeof value === 'string' ? (JSON.parse(value) as readonly string[]) : NO_TEXTS
 }
 
+/** A list that may be absent as a column; NULL when it is. */
+export function someTextsColumn(values: readonly string[] | undefined): string | null {
+  return values === undefined ? null : JSON.stringify(values)
+}
+
+/** A list that a column may have; see {@link someTextsColumn}. */
+export function someTextsOf(value: Value | undefined): readonly string[] | undefined {
+  return typeof value === 'string' ? (JSON.parse(value) as readonly string[]) : undefined
+}
+
 /** The text that a column has. */
 export function textOf(value: Value | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined

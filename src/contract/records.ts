@@ -67,6 +67,8 @@ export interface RunRecord {
   readonly concurrencyKey?: string | undefined
   /** The run stands in line as if it were so many milliseconds older; it is younger by a negative number. Absent: 0. */
   readonly priorityMs?: number | undefined
+  /** The names of its further limits, besides that of its queue; see `pools.ts`. Absent: none. */
+  readonly limits?: readonly string[] | undefined
   /** Options of this trigger that override the task's (`maxAttempts`, `maxDurationMs`, `ttlMs`). */
   readonly optionsJson?: string | undefined
   readonly key?: KeyRecord | undefined
@@ -251,6 +253,7 @@ export const RUN_FIELDS: FieldsOf<RunRecord> = {
   attemptsJson: { type: 'text', column: 'attempts_json', isOptional: true, isRare: true, changes: 'content' },
   priorityMs: { type: 'number', isOptional: true, isRare: true },
   parks: { type: 'count', isOptional: true, changes: 'content' },
+  limits: { type: 'texts', isOptional: true, isRare: true },
 }
 
 export const TOKEN_FIELDS: FieldsOf<TokenRecord> = {

@@ -212,6 +212,8 @@ export interface RunFence {
 
 export interface RunResume extends RunFence, ResumeExtras {
   readonly queueLimit?: number | undefined
+  /** As in a claim. */
+  readonly limits?: ReadonlyMap<string, RunLimit> | undefined
 }
 
 export interface RunUpdate {
@@ -241,6 +243,8 @@ export interface RunClaim {
   readonly queueLimits: ReadonlyMap<string, number>
   /** Rates by queue name; see {@link QueueRate}. Asked only of a storage with `rates`. A queue that is not named has none, unless one is set. */
   readonly queueRates?: ReadonlyMap<string, QueueRate> | undefined
+  /** Further limits by name; see {@link RunLimit}. Asked only of a storage with `limits`. One that is not named holds no run back, unless something is set of it. */
+  readonly limits?: ReadonlyMap<string, RunLimit> | undefined
   readonly maxInterruptions: number
   /** How many suspects the caller executes. Absent: none. */
   readonly suspects?: number | undefined
@@ -262,7 +266,8 @@ export type RunResumed =
       /** The answer to `isHinted`: the settled tokens that the run waits for. */
       readonly tokens?: readonly TokenRecord[] | undefined
     }
-  | { readonly outcome: 'full' }
+  /** `pool`: one of the run's that had no slot, by its id in `pools.ts`. Absent: that of its queue. */
+  | { readonly outcome: 'full'; readonly pool?: string | undefined }
   | { readonly outcome: 'stale' }
 
 /** The runs of some tasks and the runs with some tags, together. */
@@ -632,6 +637,8 @@ export interface StorageExtras {
   readonly queues?: QueueStore
   /** Whether a claim keeps to rates (`queueRates`, and those that are set of `queues`). Default: false. Laws: `rates/…`. */
   readonly rates?: boolean
+  /** Whether claims and resumes keep to further limits of runs (`limits`); see {@link RunLimit}. Default: false. Laws: `limits/…`. */
+  readonly limits?: boolean
   /** Whether an insert may put off a run that has not begun (`push`, `bind`). Default: false. Laws: `runs.insert/push…`, `prune/keeps-what-is-bound`. */
   readonly debounces?: boolean
   /** Schedules that are created while engines run. Absent: an engine can create none. Laws: `schedules/…`. */
@@ -718,7 +725,7 @@ export interface KeyFreed {
 
 /** The optional part of a {@link RunInsert}. */
 export interface InsertExtras {
-  /** Asked only of a storage that `claimsNew`, and only for a run whose queue has no limit and no rate. With a `transaction` nothing is claimed. */
+  /** Asked only of a storage that `claimsNew`, and only for a run that has no limit and whose queue has no rate. With a `transaction` nothing is claimed. */
   readonly claim?: NewRunClaim | undefined
 }
 
@@ -742,7 +749,7 @@ export interface RunToResume {
 
 /** The optional part of a {@link TokenSettle}. */
 export interface SettleExtras {
-  /** Asked only of a storage that `resumesWaiting`, and only for a run whose queue has no limit. With a `transaction` nothing is resumed. */
+  /** Asked only of a storage that `resumesWaiting`, and only for a run without a limit. With a `transaction` nothing is resumed. */
   readonly resume?: RunToResume | undefined
 }
 
@@ -794,6 +801,19 @@ export interface QueueSettings {
 export interface QueueRate {
   readonly limit: number
   readonly perMs: number
+}
+
+/**
+ * A limit that a run has besides that of its queue: how many of the runs that name it in their `limits` may hold a slot, over all
+ * concurrency keys (`total`), and for each key or without one (`perKey`). Absent: any number.
+ *
+ * A claim or a resume gives a run a slot in all of its pools or in none, and a run that gives back its slot gives back all. A run
+ * whose resume was refused keeps new runs from the slots that it needs in every pool of its, also in those that had one. What is set of the name in
+ * {@link QueueStore} comes before what the claim says: a pause, and a limit, which is that of each key unless the claim has only a total.
+ */
+export interface RunLimit {
+  readonly total?: number | undefined
+  readonly perKey?: number | undefined
 }
 
 export const RATE_FIELDS: FieldsOf<QueueRate> = { limit: { type: 'number' }, perMs: { type: 'number' } }

@@ -28,7 +28,7 @@ import { Credentials } from './host/credentials.ts'
 import type { Host } from './host/host.ts'
 import { Outage } from './host/outage.ts'
 import { Portions } from './host/portions.ts'
-import { requireRates } from './host/rates.ts'
+import { requireLimits, requireRates } from './host/rates.ts'
 import { Ticker } from './host/ticker.ts'
 import { type Values, valuesOf } from '../api/values.ts'
 import { Slots } from './slots/slots.ts'
@@ -97,6 +97,8 @@ export class Kernel extends Door {
     this.values = valuesOf(settings.codec)
     for (const name of this.tasks.queueRates.keys())
       requireRates(host.storage, `create the engine: queue "${name}" has a rate`)
+    for (const name of this.tasks.limits.keys())
+      requireLimits(host.storage, `create the engine: a task has the limit "${name}"`)
     this.credentials = new Credentials(host, settings)
     this.breath = new Breath(host)
     this.portions = new Portions(host)

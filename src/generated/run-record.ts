@@ -1,5 +1,5 @@
 // Written by `npm run records` from src/contract, and not to be edited.
-import { numberOf, orNull, textOf, textsColumn, textsOf, type Value } from '../contract/columns.ts'
+import { someTextsColumn, someTextsOf, numberOf, orNull, textOf, textsColumn, textsOf, type Value } from '../contract/columns.ts'
 import type { RunRecord } from '../contract/records.ts'
 import { keyIn } from './parts.ts'
 
@@ -8,7 +8,7 @@ export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] 
 
 /** The columns that make a run; to ask for these only is a quarter cheaper than for all. */
 export const RUN_COLUMNS =
-  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version, attempts_json, priority_ms, parks'
+  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version, attempts_json, priority_ms, parks, limits'
 
 /** The run of a row of `RUN_COLUMNS`, in their order. */
 export function runOfValues(values: readonly Value[]): RunRecord {
@@ -25,7 +25,7 @@ export function runOfValues(values: readonly Value[]): RunRecord {
     key: keyIn(values[24], values[25], values[26]), createdAt: values[27] as RunRecord['createdAt'],
     updatedAt: values[28] as RunRecord['updatedAt'], startedAt: numberOf(values[29]),
     finishedAt: numberOf(values[30]), version: textOf(values[31]), attemptsJson: textOf(values[32]),
-    priorityMs: numberOf(values[33]), parks: numberOf(values[34]),
+    priorityMs: numberOf(values[33]), parks: numberOf(values[34]), limits: someTextsOf(values[35]),
   }
 }
 
@@ -39,7 +39,7 @@ export function runValues(record: RunRecord): readonly Value[] {
     orNull(record.metadataJson), textsColumn(record.streams), record.queue, orNull(record.concurrencyKey),
     orNull(record.optionsJson), orNull(record.key?.scope), orNull(record.key?.value), orNull(record.key?.expiresAt),
     record.createdAt, record.updatedAt, orNull(record.startedAt), orNull(record.finishedAt), orNull(record.version),
-    orNull(record.attemptsJson), orNull(record.priorityMs), orNull(record.parks),
+    orNull(record.attemptsJson), orNull(record.priorityMs), orNull(record.parks), someTextsColumn(record.limits),
   ]
 }
 
@@ -98,7 +98,7 @@ export const SQLITE_RUN_TABLE = `
   concurrency_key TEXT, options TEXT, key_scope TEXT, key_value TEXT, key_expires_at NUMERIC,
   created_at NUMERIC NOT NULL, updated_at NUMERIC NOT NULL, started_at NUMERIC, finished_at NUMERIC`
 export const SQLITE_RUN_TABLE_ADDED = `
-  version TEXT, attempts_json TEXT, priority_ms NUMERIC, parks INTEGER`
+  version TEXT, attempts_json TEXT, priority_ms NUMERIC, parks INTEGER, limits TEXT`
 export const POSTGRES_RUN_TABLE = `
   task_id text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL, payload text, output text, error text,
   attempt int NOT NULL, policy_attempt int NOT NULL, interruptions int NOT NULL, owner text COLLATE "C",
@@ -108,14 +108,14 @@ export const POSTGRES_RUN_TABLE = `
   key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8, created_at float8 NOT NULL,
   updated_at float8 NOT NULL, started_at float8, finished_at float8`
 export const POSTGRES_RUN_TABLE_ADDED = `
-  version text COLLATE "C", attempts_json text, priority_ms float8, parks int`
+  version text COLLATE "C", attempts_json text, priority_ms float8, parks int, limits text`
 
 /** Whether a run has nothing that only some runs have, and runs that are over. */
 export function isPlainRun(record: RunRecord): boolean {
   const some =
     record.outputJson ?? record.errorJson ?? record.slotUntil ?? record.wakeAt ?? record.expiresAt ?? record.parentId ??
     record.metadataJson ?? record.concurrencyKey ?? record.optionsJson ?? record.key ?? record.finishedAt ??
-    record.attemptsJson ?? record.priorityMs
+    record.attemptsJson ?? record.priorityMs ?? record.limits
   return some === undefined
 }
 
@@ -143,6 +143,6 @@ export function fullRunDraft(record: RunRecord, now: number): RunDraft {
     concurrencyKey: record.concurrencyKey, optionsJson: record.optionsJson, key: record.key,
     createdAt: record.createdAt, updatedAt: Math.max(record.updatedAt, now), startedAt: record.startedAt,
     finishedAt: record.finishedAt, version: record.version, attemptsJson: record.attemptsJson,
-    priorityMs: record.priorityMs, parks: record.parks,
+    priorityMs: record.priorityMs, parks: record.parks, limits: record.limits,
   }
 }

@@ -1,4 +1,4 @@
-import type { QueueCase, QueuePlan, RunPlan } from './queue-programs.ts'
+import type { LimitPlan, QueueCase, QueuePlan, RunPlan } from './queue-programs.ts'
 
 /** The length of a period of every rate. */
 export const PER_MS = 10_000
@@ -13,6 +13,8 @@ export interface ModelRun {
   readonly plan: RunPlan
   readonly lane: string
   readonly queue: number
+  /** Where it needs a slot: in its lane, and in those of its further limits. */
+  readonly pools: readonly Pool[]
   readonly parent: ModelRun | undefined
   readonly expiresAt: number
   /** `parked`: all it does is wait. `ready`: it can go on. `canceled`: its function has not settled. */
@@ -31,6 +33,21 @@ export interface ModelRun {
   open: number
   /** When its sleep ends, or its function has had enough time to settle. */
   dueAt: number | undefined
+}
+
+interface Pool {
+  readonly id: string
+  /** How a limit that it is of is called, if it is of one. */
+  readonly limit: string | undefined
+  /** How many runs may hold a slot of it. */
+  readonly most: () => number
+}
+
+/** A limit that tasks share. */
+interface Limit {
+  readonly declared: LimitPlan
+  isPaused: boolean
+  limit: number | undefined
 }
 
 interface Queue {
@@ -61,6 +78,7 @@ export class QueueModel {
   readonly runs: ModelRun[] = []
   readonly wrong: string[] = []
   readonly queues: readonly Queue[]
+  readonly limits: readonly Limit[]
   readonly #now: () => number
   /** So long it takes until each engine has heard of all that became possible by time alone. */
   readonly #lagMs: number
@@ -73,11 +91,12 @@ export class QueueModel {
   #stood: ReadonlySet<ModelRun> = new Set()
 
   constructor(
-    { queues, engines }: Pick<QueueCase, 'queues' | 'engines'>,
+    { queues, limits, engines }: Pick<QueueCase, 'queues' | 'limits' | 'engines'>,
     { now, lagMs }: { readonly now: () => number; readonly lagMs: number },
   ) {
     this.#lagMs = lagMs
     this.queues = queues.map((declared) => ({ declared, isPaused: false, limit: undefined, rate: undefined }))
+    this.limits = limits.map((declared) => ({ declared, isPaused: false, limit: undefined }))
     this.#engines = engines.map((concurrency) => ({ concurrency, since: 0, passed: 0 }))
     this.#now = now
   }
@@ -93,6 +112,7 @@ export class QueueModel {
       plan,
       lane: `${queue} ${plan.key}`,
       queue,
+      pools: this.#poolsOf(queue, plan),
       parent,
       expiresAt: plan.ttl === undefined ? Infinity : at + plan.ttl * 1_000,
       state: at > now ? 'delayed' : 'queued',
@@ -119,8 +139,8 @@ export class QueueModel {
     if (this.#used(engine) >= this.#concurrency(engine)) this.#say(run, `has no slot in engine ${engine}`)
     const { isPaused } = this.#queue(run)
     if (isPaused) this.#say(run, 'gets a slot of a queue that is paused')
-    if (this.#holders(run.lane).length >= this.limitOf(run))
-      this.#say(run, `is beyond the limit of ${run.lane}`)
+    const full = run.pools.find((pool) => !this.#hasSlot(pool))
+    if (full !== undefined) this.#say(run, `is beyond the limit of ${full.id}`)
     if (isNew && this.#now() >= run.expiresAt && !run.hasBegun) this.#say(run, 'has expired, and begins')
     if (isNew) this.#countStart(run)
     const of = this.#engines[engine]
@@ -234,6 +254,51 @@ export class QueueModel {
     return limit ?? declared.limit ?? Infinity
   }
 
+  /** The names of shared limits of a task. */
+  limitsOf(queue: number): readonly number[] {
+    const { shared = [] } = this.queues[queue]?.declared ?? {}
+    return this.limits.length === 0 ? [] : [...new Set(shared.map((at) => at % this.limits.length))]
+  }
+
+  #poolsOf(queue: number, { key }: RunPlan): readonly Pool[] {
+    const of = this.queues[queue]
+    if (of === undefined) throw new Error(`no queue ${queue}`)
+    const { own } = of.declared
+    const lane = {
+      id: `${queue} ${key}`,
+      limit: undefined,
+      most: () => of.limit ?? of.declared.limit ?? Infinity,
+    }
+    const both = (name: string, most: (kind: keyof LimitPlan) => number | undefined): readonly Pool[] => [
+      { id: `all of ${name}`, limit: name, most: () => most('total') ?? Infinity },
+      { id: `${key} of ${name}`, limit: name, most: () => most('perKey') ?? Infinity },
+    ]
+    return [
+      lane,
+      ...(own === undefined ? [] : both(`limit/task ${queue}`, (kind) => own[kind])),
+      ...this.limitsOf(queue).flatMap((at) => both(`limit ${at}`, (kind) => this.#setOf(at, kind))),
+    ]
+  }
+
+  /** A limit that is set is that of each key, unless only a total is declared. */
+  #setOf(at: number, kind: keyof LimitPlan): number | undefined {
+    const limit = this.limits[at]
+    if (limit === undefined) return undefined
+    const { declared, isPaused } = limit
+    if (isPaused) return 0
+    const setKind = declared.total !== undefined && declared.perKey === undefined ? 'total' : 'perKey'
+    return kind === setKind ? (limit.limit ?? declared[kind]) : declared[kind]
+  }
+
+  /** The further limits that keep the run from going on. */
+  fullLimits(run: ModelRun): readonly string[] {
+    return run.pools.flatMap((pool) => (this.#hasSlot(pool) ? [] : (pool.limit ?? [])))
+  }
+
+  #hasSlot(pool: Pool): boolean {
+    return this.#holders(pool.id).length < pool.most()
+  }
+
   rateOf(run: ModelRun): number | undefined {
     const { rate, declared } = this.#queue(run)
     return rate ?? declared.rate
@@ -271,9 +336,14 @@ export class QueueModel {
     return { least: ahead.filter((other) => this.#hasLimit(other)).length, most: ahead.length }
   }
 
-  /** Whether the limits of its queue allow it to go on. */
+  /** Whether its limits allow it to go on. */
   isOpen(run: ModelRun): boolean {
     return this.#hasLimit(run)
+  }
+
+  /** Whether the limit of its queue does. */
+  isLaneOpen(run: ModelRun): boolean {
+    return this.#holders(run.lane).length < this.limitOf(run)
   }
 
   hasRoom(engine: number): boolean {
@@ -347,16 +417,18 @@ export class QueueModel {
   }
 
   #hasLimit(run: ModelRun): boolean {
-    return !this.#queue(run).isPaused && this.#holders(run.lane).length < this.limitOf(run)
+    return !this.#queue(run).isPaused && run.pools.every((pool) => this.#hasSlot(pool))
   }
 
-  /** Certainly: runs that were refused a slot of the lane come first. */
+  /** Certainly: runs that were refused a slot come first in all of their pools. */
   #mayBegin(run: ModelRun, engine: number): boolean {
     if (this.#queue(run).isPaused || !this.hasRoom(engine)) return false
     // The engine whose claim a rate has held back knows when it may start; others hear of it later.
     if (this.#startableAt(run) + this.#lagMs > this.#now()) return false
-    const first = this.runs.filter(({ lane, state }) => lane === run.lane && state === 'ready').length
-    return this.#holders(run.lane).length + first < this.limitOf(run)
+    const ready = this.runs.filter(({ state }) => state === 'ready')
+    return run.pools.every(
+      ({ id, most }) => this.#holders(id).length + ready.filter((other) => isIn(other, id)).length < most(),
+    )
   }
 
   #countStart(run: ModelRun): void {
@@ -395,8 +467,8 @@ export class QueueModel {
     return state === 'executing' || state === 'canceled'
   }
 
-  #holders(lane: string): readonly ModelRun[] {
-    return this.runs.filter((run) => run.lane === lane && this.#holds(run))
+  #holders(pool: string): readonly ModelRun[] {
+    return this.runs.filter((run) => this.#holds(run) && isIn(run, pool))
   }
 
   #used(engine: number): number {
@@ -416,6 +488,10 @@ export class QueueModel {
   #say({ number, lane }: ModelRun, what: string): void {
     this.wrong.push(`run ${number} of ${lane} ${what}`)
   }
+}
+
+function isIn({ pools }: ModelRun, id: string): boolean {
+  return pools.some((pool) => pool.id === id)
 }
 
 /** Two that were put off, and are due at one instant, have no order. */

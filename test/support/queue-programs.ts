@@ -1,10 +1,20 @@
 import fc from 'fast-check'
 
-/** A queue and what its tasks declare of it. */
+/** A limit beside that of a queue. */
+export interface LimitPlan {
+  readonly total: number | undefined
+  readonly perKey: number | undefined
+}
+
+/** A queue and what its task declares of it, and of further limits. */
 export interface QueuePlan {
   readonly limit: number | undefined
   /** So many starts in ten seconds. */
   readonly rate: number | undefined
+  /** A limit of the task alone. */
+  readonly own: LimitPlan | undefined
+  /** Limits that tasks share: each is taken modulo the number of those that there are. */
+  readonly shared: readonly number[]
 }
 
 /**
@@ -26,7 +36,7 @@ export interface RunPlan {
   readonly parts: readonly Part[]
 }
 
-/** `which`, `queue` and `engine` are taken modulo the number of those that there are. */
+/** `which`, `queue` and `engine` are taken modulo the number of those that there are. A shared limit is set like a queue. */
 export type Command =
   | { readonly kind: 'trigger'; readonly runs: readonly RunPlan[]; readonly engine: number }
   /** Lets a function go on that works. */
@@ -49,6 +59,8 @@ export type Command =
 
 export interface QueueCase {
   readonly queues: readonly QueuePlan[]
+  /** Those that tasks share. */
+  readonly limits: readonly LimitPlan[]
   /** The concurrency of each engine. */
   readonly engines: readonly number[]
   readonly commands: readonly Command[]
@@ -56,6 +68,7 @@ export interface QueueCase {
 
 const number = fc.nat(30)
 const queue = fc.nat(3)
+const queueOrLimit = fc.nat(5)
 const engine = fc.nat(2)
 const kind = <Kind extends string>(name: Kind): fc.Arbitrary<Kind> => fc.constant(name)
 
@@ -96,12 +109,15 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: kind('later') }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('pass') }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('cancel'), which: number, engine }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('pause'), queue, isPaused: fc.boolean(), engine }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: kind('pause'), queue: queueOrLimit, isPaused: fc.boolean(), engine }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
       kind: kind('limit'),
-      queue,
+      queue: queueOrLimit,
       limit: fc.constantFrom(undefined, 0, 1, 2, 3),
       engine,
     }),
@@ -118,11 +134,41 @@ const queuePlan = fc.record({
   rate: fc.constantFrom(undefined, undefined, undefined, 1, 2),
 })
 
-const mixed: fc.Arbitrary<QueueCase> = fc.record({
-  queues: fc.array(queuePlan, { minLength: 1, maxLength: 4, size: 'max' }),
-  engines: fc.array(fc.constantFrom(1, 1, 2, 3), { minLength: 1, maxLength: 3, size: 'max' }),
-  commands: fc.array(command, { minLength: 1, maxLength: 50, size: 'max' }),
-})
+const limit: fc.Arbitrary<LimitPlan> = fc.oneof(
+  fc.record({ total: fc.constantFrom(1, 2, 3), perKey: fc.constant(undefined) }),
+  fc.record({ total: fc.constant(undefined), perKey: fc.constantFrom(1, 1, 2) }),
+  fc.record({ total: fc.constantFrom(2, 3), perKey: fc.constant(1) }),
+)
+
+/** Nothing but queues, or up to two further limits of each. */
+function withLimits(
+  plan: fc.Arbitrary<Pick<QueuePlan, 'limit' | 'rate'>>,
+  most: number,
+): fc.Arbitrary<Pick<QueueCase, 'queues' | 'limits'>> {
+  const queues = (further: fc.Arbitrary<Pick<QueuePlan, 'own' | 'shared'>>): fc.Arbitrary<QueuePlan[]> =>
+    fc.array(
+      fc.tuple(plan, further).map(([one, other]) => ({ ...one, ...other })),
+      { minLength: 1, maxLength: most, size: 'max' },
+    )
+  const none = fc.constant({ own: undefined, shared: [] })
+  const some = fc.record({
+    own: fc.option(limit, { nil: undefined, freq: 1 }),
+    shared: fc.array(fc.nat(1), { maxLength: 2, size: 'max' }),
+  })
+  const limits = fc.array(limit, { minLength: 1, maxLength: 2, size: 'max' })
+  return fc.oneof(
+    { weight: 1, arbitrary: fc.record({ queues: queues(none), limits: fc.constant([]) }) },
+    { weight: 2, arbitrary: fc.record({ queues: queues(some), limits }) },
+  )
+}
+
+const mixed: fc.Arbitrary<QueueCase> = fc
+  .record({
+    plans: withLimits(queuePlan, 4),
+    engines: fc.array(fc.constantFrom(1, 1, 2, 3), { minLength: 1, maxLength: 3, size: 'max' }),
+    commands: fc.array(command, { minLength: 1, maxLength: 50, size: 'max' }),
+  })
+  .map(({ plans: declared, ...rest }) => ({ ...declared, ...rest }))
 
 const poller: fc.Arbitrary<RunPlan> = fc.record({
   queue,
@@ -136,13 +182,9 @@ const poller: fc.Arbitrary<RunPlan> = fc.record({
 /** Always some of its runs can go on: new ones begin beside them all the same. */
 const crowd: fc.Arbitrary<QueueCase> = fc
   .record({
-    queues: fc.array(
+    plans: withLimits(
       fc.record({ limit: fc.constantFrom(undefined, undefined, 1, 2), rate: fc.constant(undefined) }),
-      {
-        minLength: 1,
-        maxLength: 3,
-        size: 'max',
-      },
+      3,
     ),
     engines: fc.constantFrom([1], [1], [2], [1, 1]),
     pollers: fc.array(poller, { minLength: 2, maxLength: 6, size: 'max' }),
@@ -159,7 +201,8 @@ const crowd: fc.Arbitrary<QueueCase> = fc
       { minLength: 1, maxLength: 80, size: 'max' },
     ),
   })
-  .map(({ pollers, commands, ...rest }) => ({
+  .map(({ plans: declared, pollers, commands, ...rest }) => ({
+    ...declared,
     ...rest,
     commands: [...pollers.map((one) => ({ kind: 'trigger', runs: [one], engine: 0 }) as const), ...commands],
   }))

@@ -6,6 +6,7 @@ import {
   type RunTools,
   type Storage,
   task,
+  type TaskLimit,
   tasks,
   wait,
 } from 'waitpoint'
@@ -17,7 +18,7 @@ import { createDeferred } from '../../src/primitives/deferred.ts'
 import { observedStorage } from '../../src/testing/storages/observed.ts'
 import { isInMemory, steadyStorage } from './abandon.ts'
 import { type ModelRun, PER_MS, QueueModel } from './queue-model.ts'
-import type { Command, Part, QueueCase, RunPlan } from './queue-programs.ts'
+import type { Command, LimitPlan, Part, QueueCase, RunPlan } from './queue-programs.ts'
 import { type TurnClock, turnClock } from './turn-clock.ts'
 
 /** Each engine hears within a third of it of runs that others have put off, which are put off for longer. */
@@ -59,8 +60,10 @@ export class QueueWorld {
   #instants = 0
 
   constructor(plan: QueueCase) {
-    this.#plan = plan
-    this.#model = new QueueModel(plan, { now: () => this.#clock.now(), lagMs: LEASE_MS / 3 })
+    // Storages learn of further limits one after the other.
+    const { limits } = this.#storage
+    this.#plan = limits === true ? plan : withoutLimits(plan)
+    this.#model = new QueueModel(this.#plan, { now: () => this.#clock.now(), lagMs: LEASE_MS / 3 })
     this.#engines = plan.engines.map((concurrency, number) => {
       const storage = isInMemory() ? this.#storage : observedStorage(this.#storage, this.#clock)
       return createEngineOn(
@@ -89,7 +92,7 @@ export class QueueWorld {
   }
 
   #tasks(engine: number): readonly AnyTask[] {
-    return this.#plan.queues.map(({ limit, rate }, queue) =>
+    return this.#plan.queues.map(({ limit, rate, own }, queue) =>
       task({
         id: `task ${queue}`,
         queue: {
@@ -97,6 +100,13 @@ export class QueueWorld {
           ...(limit === undefined ? {} : { concurrencyLimit: limit }),
           ...(rate === undefined ? {} : { rate: { limit: rate, per: PER_MS } }),
         },
+        limits: [
+          ...(own === undefined ? [] : [limitOf(own)]),
+          ...this.#model.limitsOf(queue).map((at) => ({
+            name: `limit ${at}`,
+            ...limitOf(this.#plan.limits[at] ?? { total: 0, perKey: 0 }),
+          })),
+        ],
         retry: { maxAttempts: 2, minTimeoutInMs: RETRY_MS, randomize: false },
         run: async (number: number, tools) => {
           const run = this.#model.runs[number]
@@ -341,8 +351,10 @@ export class QueueWorld {
   }
 
   async #set(command: Extract<Command, { readonly kind: 'pause' | 'limit' | 'rate' }>): Promise<void> {
-    const at = command.queue % this.#model.queues.length
-    const [queue, handle] = [this.#model.queues[at], this.#engine(command).queue(`queue ${at}`)]
+    const { queues, limits } = this.#model
+    const at = command.queue % (queues.length + (command.kind === 'rate' ? 0 : limits.length))
+    const name = at < queues.length ? `queue ${at}` : `limit ${at - queues.length}`
+    const [queue, handle] = [queues[at] ?? limits[at - queues.length], this.#engine(command).queue(name)]
     if (queue === undefined) return
     if (command.kind === 'pause') {
       queue.isPaused = command.isPaused
@@ -350,7 +362,7 @@ export class QueueWorld {
     } else if (command.kind === 'limit') {
       queue.limit = command.limit
       await this.#done(command.limit === undefined ? handle.resetLimit() : handle.setLimit(command.limit))
-    } else {
+    } else if ('rate' in queue) {
       queue.rate = command.rate
       await this.#done(handle.setRate({ limit: command.rate, per: PER_MS }))
     }
@@ -408,7 +420,9 @@ export class QueueWorld {
   #reason(run: ModelRun, engine: number): RegExp {
     const model = this.#model
     if (model.isPaused(run)) return /is paused/
-    if (!model.isOpen(run)) return /limit \d, held by/
+    if (!model.isLaneOpen(run)) return /\(limit \d, held by/
+    const [limit] = model.fullLimits(run)
+    if (limit !== undefined) return new RegExp(`limit "${limit}" is paused|limit "${limit}": .* held by`)
     if (model.nextStartAt(run) > this.#clock.now()) return /its rate is/
     return model.hasRoom(engine) ? /is claimed by the next engine/ : /of this engine are taken/
   }
@@ -417,7 +431,9 @@ export class QueueWorld {
     const [model, engine, id] = [this.#model, this.#engines[run.engine ?? 0], this.#ids.get(run.number)]
     if (engine === undefined || id === undefined) return
     const { sentence } = await this.#answerOf(engine.runs.explain(id))
-    const isOfQueue = sentence.endsWith('with the next free slot of its queue.')
+    const isOfQueue =
+      sentence.endsWith('with the next free slot of its queue.') ||
+      model.fullLimits(run).some((limit) => sentence.includes(`limit "${limit}"`))
     const place = sentence.endsWith('with the next free slot.')
       ? '0'
       : /after (\d+) runs? before/.exec(sentence)?.[1]
@@ -455,7 +471,8 @@ export class QueueWorld {
 
   /** Nothing holds runs back any more, and all that they wait for comes. */
   async #end(): Promise<void> {
-    for (const [queue] of this.#model.queues.entries()) {
+    const { queues, limits } = this.#model
+    for (let queue = 0; queue < queues.length + limits.length; queue += 1) {
       await this.#step({ kind: 'pause', queue, isPaused: false, engine: 0 })
       await this.#step({ kind: 'limit', queue, limit: 2, engine: 0 })
     }
@@ -486,4 +503,12 @@ export class QueueWorld {
     const [answer] = await Promise.all([call, this.#clock.settle()])
     return answer
   }
+}
+
+function limitOf({ total, perKey }: LimitPlan): TaskLimit {
+  return { ...(total === undefined ? {} : { total }), ...(perKey === undefined ? {} : { perKey }) }
+}
+
+function withoutLimits({ queues, ...plan }: QueueCase): QueueCase {
+  return { ...plan, limits: [], queues: queues.map((queue) => ({ ...queue, own: undefined, shared: [] })) }
 }

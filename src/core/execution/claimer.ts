@@ -115,7 +115,8 @@ export class Claimer {
 
   /** A slot is free: worth a claim when the last one may have left something, or a queue was full. */
   slotFreed(): void {
-    if (this.mayHaveMore || this.#kernel.tasks.queueLimits.size > 0) this.poke()
+    const { queueLimits, limits } = this.#kernel.tasks
+    if (this.mayHaveMore || queueLimits.size > 0 || limits.size > 0) this.poke()
     else this.#isSlotFreed = true
   }
 
@@ -154,13 +155,13 @@ export class Claimer {
     return { taskIds: tasks.ids, version: tasks.versions.get(record.taskId), number: this.#number }
   }
 
-  #mayBegin({ status, queue, key, parentId }: RunRecord): boolean {
+  #mayBegin({ status, queue, key, parentId, limits }: RunRecord): boolean {
     const { host, tasks, breath, ticker } = this.#kernel
     if (!this.#settings.execute || status !== 'QUEUED' || host.isClosing) return false
     if (!ticker.hasLease || breath.isDue()) return false
     // A key of the user's may be locked for long by a transaction of the user's, and the slot with it.
     if (key !== undefined && key.scope !== parentId) return false
-    if (tasks.queueLimits.has(queue) || tasks.queueRates.has(queue)) return false
+    if (tasks.queueLimits.has(queue) || tasks.queueRates.has(queue) || limits !== undefined) return false
     return this.#tickets.inserts.size < MOST_INSERTS
   }
 
@@ -239,7 +240,7 @@ export class Claimer {
 
   #request(limit: number): RunClaim {
     const { host, tasks, slots } = this.#kernel
-    const { ids: taskIds, versions, queueLimits, queueRates } = tasks
+    const { ids: taskIds, versions, queueLimits, queueRates, limits } = tasks
     return {
       by: host.owner,
       now: host.now(),
@@ -249,6 +250,7 @@ export class Claimer {
       limit,
       queueLimits,
       queueRates: queueRates.size === 0 ? undefined : queueRates,
+      limits: limits.size === 0 ? undefined : limits,
       maxInterruptions: this.#settings.maxInterruptions,
       suspects: slots.suspects,
       isTrial: this.#trials?.isAsked,

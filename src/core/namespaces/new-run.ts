@@ -85,6 +85,7 @@ export function newRun(kernel: Ports, definition: TaskDefinition, request: NewRu
     queue: readQueue(options.queue) ?? definition.queue,
     concurrencyKey: readConcurrencyKey(options.concurrencyKey),
     priorityMs: readPriority(options.priority),
+    limits: definition.limitNames,
     optionsJson: withTitle(overridesJson(options, context.parent, id), title),
     key: debounce?.key ?? userKey(options, keyScope(definition.id), now) ?? context.key,
     createdAt,

@@ -17,11 +17,12 @@ const SET_QUEUE: RepeatableCall<QueueChange, QueueSettings | 'stale'> = {
   ask: ({ queues }, change) => storeOf(queues, `change queue "${change.name}"`).set(change),
 }
 
-/** `engine.queues`: those of the tasks of this engine, and those of which something is set. */
+/** `engine.queues`: those of the tasks of this engine and the limits of these, and those of which something is set. */
 export async function listQueues(kernel: Kernel): Promise<readonly RetrievedQueue[]> {
   const set = await kernel.read(() => kernel.asked(LIST_QUEUES, undefined))
   if (set === undefined) throw noQueues('list queues')
-  const names = [...kernel.tasks.definitions.map(({ queue }) => queue), ...set.map(({ name }) => name)]
+  const { definitions, limits } = kernel.tasks
+  const names = [...definitions.map(({ queue }) => queue), ...limits.keys(), ...set.map(({ name }) => name)]
   return Promise.all([...new Set(names)].toSorted().map((name) => retrieveQueue(kernel, name)))
 }
 
@@ -36,7 +37,8 @@ export async function retrieveQueue(kernel: Kernel, name: string): Promise<Retri
   )
   if (state === undefined) throw noQueues(`look at queue "${name}"`)
   const { isPaused, limitedAt, ratedAt, slots, refused } = state
-  const declaredLimit = kernel.tasks.queueLimits.get(name)
+  const { total, perKey } = kernel.tasks.limits.get(name) ?? {}
+  const declaredLimit = kernel.tasks.queueLimits.get(name) ?? perKey ?? total
   const limit = state.limit ?? declaredLimit
   const declaredRate = kernel.tasks.queueRates.get(name)
   const rate = rateInForce(state, declaredRate)
@@ -64,7 +66,11 @@ export async function changeQueue(
   change: Pick<QueueChange, 'isPaused' | 'limit' | 'rate'>,
 ): Promise<RetrievedQueue> {
   await kernel.call((scope) => {
-    const { host } = kernel
+    const { host, tasks } = kernel
+    if (change.rate !== undefined && tasks.limits.has(name))
+      throw new TypeError(
+        `Cannot change the rate of "${name}": it is a limit of tasks, and only queues have rates`,
+      )
     if (change.rate !== undefined) requireRates(host.storage, `change the rate of queue "${name}"`)
     const place = { name, fence: fenceOf(scope), now: host.now(), by: host.owner }
     return kernel.written(scope, SET_QUEUE, { ...place, ...change })

@@ -1,9 +1,11 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, placeInLine, runIdOfToken, startBy } from '../../contract/run-states.ts'
 import { deathsOf, isSuspect, mostSuspects, trialAt } from '../../contract/suspects.ts'
+import { limitPools, runLimitInForce } from '../../contract/pools.ts'
 import { nextStartAt, rateInForce } from '../../contract/queue-rates.ts'
 import type { LeaseRecord, PageRequest, QueueState } from '../../contract/storage.ts'
 import type {
+  ExplainedLimit,
   ExplainedQueue,
   ExplainedReason,
   ExplainedRetry,
@@ -11,7 +13,7 @@ import type {
   RunExplanation,
 } from '../../api/explanation.ts'
 import type { StoredError } from '../../api/errors.ts'
-import { rateText } from '../../api/queue.ts'
+import { runLimitText, rateText } from '../../api/queue.ts'
 import { enginePlace } from '../../api/run-owner.ts'
 import { maxAttemptsOf } from '../execution/task-call.ts'
 import { storedError } from '../../api/serialize.ts'
@@ -148,6 +150,8 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
     ...newer.filter((other) => placeInLine(other) < place),
   ]
   const limit = set?.limit ?? kernel.tasks.queueLimits.get(queue)
+  const holding = [...executed, ...canceled].filter((other) => other.slot)
+  const heldBackBy = await fullLimit(kernel, record, holding)
   const startsAt = heldUntil(kernel, record, set)
   const expiresAt = startBy(record)
   const data: ExplainedQueue = {
@@ -156,17 +160,39 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
     ...(concurrencyKey === undefined ? {} : { concurrencyKey }),
     ...(limit === undefined ? {} : { limit }),
     isPaused: set?.isPaused ?? false,
+    ...(heldBackBy === undefined ? {} : { heldBackBy }),
     ...startsAt,
-    heldBy: [...executed, ...canceled]
-      .filter((other) => other.slot && isInLane(other))
-      .slice(0, MOST_LOOKED_AT)
-      .map((other) => other.id),
+    heldBy: namesOf(holding.filter(isInLane)),
     ahead: ahead.filter(isInLane).length,
     isMore: older.length === MOST_LOOKED_AT || newer.length === MOST_LOOKED_AT,
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }),
   }
   const until = expiresAt === undefined ? '' : `; it expires at ${instant(expiresAt)}`
   return { ...data, sentence: `The run is queued${behind(data)}${hindrance(kernel, data)}${until}.` }
+}
+
+function namesOf(records: readonly RunRecord[]): readonly string[] {
+  return records.slice(0, MOST_LOOKED_AT).map(({ id }) => id)
+}
+
+/** The first of the further limits of a run that has no slot for it, with those of these runs that hold one. */
+async function fullLimit(
+  kernel: Kernel,
+  record: RunRecord,
+  holding: readonly RunRecord[],
+): Promise<ExplainedLimit | undefined> {
+  for (const { id, name, counts } of limitPools(record)) {
+    const settings = await kernel.read(() => kernel.asked(GET_QUEUE, { name }))
+    const declared = kernel.tasks.limits.get(name)
+    const most = (settings === undefined ? declared : runLimitInForce(settings, declared))?.[
+      counts === 'total' ? 'total' : 'perKey'
+    ]
+    const heldBy = holding.filter((other) => limitPools(other).some((pool) => pool.id === id))
+    const isPaused = settings?.isPaused === true
+    if (isPaused || heldBy.length >= (most ?? Infinity))
+      return { name, isPaused, ...(isPaused ? {} : { [counts]: most }), heldBy: namesOf(heldBy) }
+  }
+  return undefined
 }
 
 function behind({ ahead, isMore, queue, concurrencyKey }: ExplainedQueue): string {
@@ -189,9 +215,13 @@ function heldUntil(
 }
 
 function hindrance({ claimer, slots }: Kernel, data: ExplainedQueue): string {
-  const { queue, isPaused, limit, heldBy, rate, nextStartAt } = data
+  const { queue, isPaused, limit, heldBy, heldBackBy, rate, nextStartAt } = data
   if (isPaused) return `: queue "${queue}" is paused`
   if (limit !== undefined && heldBy.length >= limit) return ` (limit ${limit}, held by ${named(heldBy)})`
+  if (heldBackBy !== undefined)
+    return heldBackBy.isPaused
+      ? `: limit "${heldBackBy.name}" is paused`
+      : ` (limit "${heldBackBy.name}": ${runLimitText(heldBackBy)}, held by ${named(heldBackBy.heldBy)})`
   if (rate !== undefined && nextStartAt !== undefined)
     return `: its rate is ${rateText(rate)}, and the next run starts at ${nextStartAt.toISOString()}`
   if (!claimer.executes) return ': this engine executes nothing, so the run waits for one that does'
@@ -226,17 +256,20 @@ async function waiting(kernel: Kernel, record: RunRecord): Promise<Told> {
 }
 
 /** Which free slot a run gets. */
-async function slotFor(kernel: Kernel, { id, queue, returned }: RunRecord): Promise<string> {
-  const isPaused =
-    !returned && (await kernel.read(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true
-  if (isPaused) return `when queue "${queue}" is resumed`
+async function slotFor(kernel: Kernel, record: RunRecord): Promise<string> {
+  const { id, queue, limits = [], returned } = record
+  const isPaused = async (name: string): Promise<boolean> =>
+    !returned && (await kernel.read(() => kernel.asked(GET_QUEUE, { name })))?.isPaused === true
+  if (await isPaused(queue)) return `when queue "${queue}" is resumed`
+  for (const name of limits) if (await isPaused(name)) return `when limit "${name}" is resumed`
   const { executor, slots } = kernel
   const attempt = executor.attempts.get(id)
   if (attempt === undefined) return 'when its engine has a slot for it'
   const ahead = slots.ahead(attempt)
   if (ahead === 0) return 'with the next free slot'
+  const full = limitPools(record).find((pool) => pool.id === slots.fullPool(attempt))
   return ahead === undefined
-    ? 'with the next free slot of its queue'
+    ? `with the next free slot of ${full === undefined ? 'its queue' : `limit "${full.name}"`}`
     : `after ${counted(ahead, 'run')} before it in line`
 }
 

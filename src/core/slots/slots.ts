@@ -1,3 +1,4 @@
+import { isOfSeveral, laneOfRun, poolsOfLane, queuePool } from '../../contract/pools.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, RunFence, RunResumed, RunToResume } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
@@ -109,6 +110,7 @@ export class Slots {
 
   /** How many more new runs may be claimed: runs that wait for a turn to go on are to have the other slots. */
   get roomToClaim(): number {
+    if (this.#line.isTrying && !this.#isKept) return 0
     // Where there are slots without a limit none is theirs.
     if (!this.#isPaused || this.#line.isEmpty || this.room === Infinity) return this.room
     return this.room - this.#roomToResume
@@ -227,7 +229,7 @@ export class Slots {
 
   /** A parked run may go on, as soon as there is a slot. */
   resume(attempt: Attempt): void {
-    const lane = this.#offers.get(attempt)?.record === undefined ? laneOf(attempt) : RESUMED
+    const lane = this.#offers.get(attempt)?.record === undefined ? laneOfRun(attempt.record) : RESUMED
     if (this.#roomToResume > 0 && this.#line.isEmpty && !this.#line.isClosed(lane) && !this.#isTurnDue()) {
       this.#askToResume(attempt)
       return
@@ -243,15 +245,20 @@ export class Slots {
     return ahead === undefined || !this.#isClaimDue() ? ahead : ahead + 1
   }
 
+  /** The pool without a slot for a run that can go on. */
+  fullPool(attempt: Attempt): string | undefined {
+    return this.#line.fullPool(attempt)
+  }
+
   /**
    * Lets the settle of a token resume a parked run that waits for it, if there is a slot. None is kept: the settle may wait for a
    * transaction of the user's. A run that finds none, once it has resumed in storage, stands in line for one.
    */
   offer(attempt: Attempt): ResumeOffer | undefined {
-    const { host, tasks } = this.#kernel
+    const { host } = this.#kernel
     if (host.storage.resumesWaiting !== true || host.isClosing || !attempt.is('parked')) return undefined
-    const { queue, epoch } = attempt.record
-    if (tasks.queueLimits.has(queue) || this.#limited.has(queue)) return undefined
+    const { epoch } = attempt.record
+    if (this.#hasLimit(attempt)) return undefined
     if (!this.#line.isEmpty || this.room <= this.#offers.size || this.#offers.has(attempt)) return undefined
     const offer = { attempt, run: { runId: attempt.id, epoch, parks: parksOf(attempt) }, record: undefined }
     this.#offers.set(attempt, offer)
@@ -371,11 +378,13 @@ export class Slots {
 
   #storeResume(attempt: Attempt, isHinted: boolean, asked: Resuming): Awaitable<RunResumed> {
     const { runs } = this.#kernel.host.storage
-    const queueLimit = this.#kernel.tasks.queueLimits.get(attempt.record.queue)
+    const { tasks } = this.#kernel
+    const queueLimit = tasks.queueLimits.get(attempt.record.queue)
+    const limits = attempt.record.limits === undefined ? undefined : tasks.limits
     return this.#kernel.outage.persist<RunResumed>(attempt, () => {
       if (!attempt.is('resuming')) return { outcome: 'stale' }
       asked.tries += 1
-      return runs.resume({ queueLimit, isHinted, ...this.#fence(attempt, parksOf(attempt)) })
+      return runs.resume({ queueLimit, limits, isHinted, ...this.#fence(attempt, parksOf(attempt)) })
     })
   }
 
@@ -397,22 +406,24 @@ export class Slots {
     const { events } = this.#kernel
     const record = this.#takeOffer(attempt)
     if (record !== undefined) {
+      if (place !== undefined) this.#line.answered(place.lane)
       events.report(
         () => this.#resumed(attempt, { outcome: 'resumed', record }, !attempt.hasDeliveries),
         attempt.id,
       )
       return
     }
-    const lane = laneOf(attempt)
+    const lane = laneOfRun(attempt.record)
     const isHinted = !attempt.hasDeliveries
-    const { queue } = attempt.record
-    if (this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)) this.#line.ask(lane)
+    const { queue, concurrencyKey } = attempt.record
+    if (this.#hasLimit(attempt)) this.#line.ask(lane)
     const resuming: Resuming = { lane, isFreed: false, tries: 0 }
     this.#resuming.add(resuming)
     const resumed = (): Awaitable<void> =>
       chain(this.#storeResume(attempt, isHinted, resuming), (answer) => {
         const isFull = answer.outcome === 'full'
-        this.#line.answered(lane, isFull && !resuming.isFreed)
+        const full = isFull ? (answer.pool ?? queuePool(queue, concurrencyKey)) : undefined
+        this.#line.answered(lane, resuming.isFreed ? undefined : full)
         this.#resuming.delete(resuming)
         if (isFull) this.#limited.add(queue)
         if (attempt.is('resuming')) {
@@ -422,7 +433,9 @@ export class Slots {
         }
         // Stored after the lease was lost: the run is left to the next claim, and no tick may come that says so.
         else if (answer.outcome === 'resumed') this.#kernel.upcalls.claimable()
-        if (isFull && this.room > 0) this.#kernel.upcalls.slotFreed()
+        // No new run was claimed meanwhile.
+        const mayClaim = isFull || (isOfSeveral(lane) && !this.#line.isTrying)
+        if (mayClaim && this.room > 0) this.#kernel.upcalls.slotFreed()
         this.#resumeWaiting()
       })
     events.report(resumed, attempt.id)
@@ -455,17 +468,25 @@ export class Slots {
     this.#giveBack(attempt)
     this.#resumedSince -= 1
     attempt.queue()
-    if (place === 'first') this.#line.add(attempt, laneOf(attempt), -Infinity)
-    else if (place === undefined) this.#line.add(attempt, laneOf(attempt), this.#kernel.host.now())
+    const lane = laneOfRun(attempt.record)
+    if (place === 'first') this.#line.add(attempt, lane, -Infinity)
+    else if (place === undefined) this.#line.add(attempt, lane, this.#kernel.host.now())
     else this.#line.putBack(place)
   }
 
-  /** A run has given back its slot in storage: another one of its lane may have it. */
+  /** Whether its resume may find no slot. */
+  #hasLimit({ record: { queue, limits } }: Attempt): boolean {
+    return limits !== undefined || this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)
+  }
+
+  /** A run has given back its slots in storage: others may have them. */
   #freed(attempt: Attempt): void {
     if (!this.#line.hasRefused && this.#resuming.size === 0) return
-    const lane = laneOf(attempt)
-    this.#line.freed(lane)
-    for (const one of this.#resuming) if (one.lane === lane) one.isFreed = true
+    const lane = laneOfRun(attempt.record)
+    const pools = poolsOfLane(lane)
+    this.#line.freed(pools)
+    for (const one of this.#resuming)
+      one.isFreed ||= one.lane === lane || poolsOfLane(one.lane).some((pool) => pools.includes(pool))
   }
 
   /** Gives free slots to runs that can go on, then to new ones. */
@@ -489,6 +510,7 @@ export class Slots {
       const run = this.#line.take()
       if (run === undefined) break
       if (run.attempt.is('queued')) this.#askToResume(run.attempt, run)
+      else this.#line.answered(run.lane)
     }
     this.#isServing = false
     if (this.isEmpty) this.#whenEmpty?.()
@@ -531,10 +553,4 @@ export class Slots {
 
 function parksOf({ record: { parks = 0 } }: Attempt): number {
   return parks
-}
-
-function laneOf(attempt: Attempt): string {
-  const { queue, concurrencyKey } = attempt.record
-  // Only a lane with a key begins with a number, which says where the key begins.
-  return concurrencyKey === undefined ? `:${queue}` : `${queue.length}:${queue}${concurrencyKey}`
 }

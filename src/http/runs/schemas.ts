@@ -112,6 +112,10 @@ export const RUN_SCHEMAS: OperationGroup['schemas'] = {
         limit: COUNT,
         isPaused: FLAG,
         heldBy: arrayOf(TEXT),
+        heldBackBy: object(
+          { name: TEXT, isPaused: FLAG, heldBy: arrayOf(TEXT) },
+          { total: COUNT, perKey: COUNT },
+        ),
         ahead: COUNT,
         isMore: FLAG,
         expiresAt: INSTANT,

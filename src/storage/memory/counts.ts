@@ -38,6 +38,11 @@ export function memoryCounts({ runs, tokens }: MemoryState): CountStore {
   }
 }
 
+/** Whether a run stands in this queue, or has this limit. */
+function isOf(name: string, record: RunRecord | TokenRecord): boolean {
+  return 'queue' in record && (record.queue === name || record.limits?.includes(name) === true)
+}
+
 /** The blocks of a strand have its counts. What they do not tell apart is looked at. */
 function countOf<Status extends string, Entry extends CountedEntry>(
   { table, groups, strands }: Countable<Status, Entry>,
@@ -48,7 +53,7 @@ function countOf<Status extends string, Entry extends CountedEntry>(
   const counted = (record: Entry['record'], strand: string): number =>
     Number(
       (strands?.includes(strand) ?? true) &&
-        (queue === undefined || ('queue' in record && record.queue === queue)) &&
+        (queue === undefined || isOf(queue, record)) &&
         (tags?.some((tag) => record.tags.includes(tag)) ?? true),
     )
   const strandOf = (record: Entry['record']): string => ('taskId' in record ? record.taskId : record.kind)

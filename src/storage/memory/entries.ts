@@ -5,6 +5,7 @@ import type {
   TokenRecord,
   WaitRecord,
 } from '../../contract/records.ts'
+import type { PoolScope } from '../../contract/pools.ts'
 import type { SegmentWriters } from '../stream-writers.ts'
 import type { Deadline } from '../../primitives/deadline-queue.ts'
 import type { RingBuffer } from '../../primitives/ring-buffer.ts'
@@ -22,6 +23,8 @@ import { isFinal } from '../../contract/run-states.ts'
 export class RunEntry implements Ordered {
   record: RunRecord
   readonly lane: Lane
+  /** The pools of its limits, besides its lane. */
+  readonly pools: readonly Lane[]
   /** The lease that holds it, be it lost; none before the first claim, after a graceful end and when it is final. */
   holder: Lease | undefined = undefined
   /** The waits of the run. */
@@ -50,9 +53,10 @@ export class RunEntry implements Ordered {
   bytes = 0
   isDropped = false
 
-  constructor(record: RunRecord, lane: Lane) {
+  constructor(record: RunRecord, lane: Lane, pools: readonly Lane[]) {
     this.record = record
     this.lane = lane
+    this.pools = pools
   }
 
   get id(): string {
@@ -135,31 +139,41 @@ export class Lease {
   }
 }
 
-/** The scope in which a limit counts: a queue, or one concurrency key of it. */
-export class Lane {
+/** The scope in which a limit counts: a queue, or one concurrency key of it; also the pool of a limit that runs have besides. */
+export class Lane implements PoolScope {
   readonly id: string
-  readonly queue: string
+  readonly name: string
+  readonly counts: PoolScope['counts']
   /** Runs that are not over. */
   members = 0
   /** Runs that hold a slot. */
   slots = 0
   /** Parked runs that found no slot and get the next ones. */
   reserved: Few<RunEntry> = undefined
+  /** Of a lane; a pool of a limit has none. */
   readonly lines: Line[] = []
+  /** Of a pool of a limit: the lines that it has closed, by their tasks. */
+  closed: Map<TaskLines, OrderedHeap<Line>> | undefined = undefined
 
-  constructor(id: string, queue: string) {
+  constructor(id: string, name: string, counts: PoolScope['counts']) {
     this.id = id
-    this.queue = queue
+    this.name = name
+    this.counts = counts
   }
 }
 
-/** The runs of one task in one lane that could be claimed, first come first served; sorted by its first run. */
+/** The runs of one task in one lane, with the same limits, that could be claimed, first come first served; sorted by its first run. */
 export class Line implements Ordered {
   readonly lane: Lane | undefined
+  readonly pools: readonly Lane[]
   readonly task: TaskLines
   readonly runs: OrderedHeap<RunEntry> = new OrderedHeap()
-  /** Its lane was full when a claim last came by, or its rate did not let the next run start. */
+  /** Its lane or a pool was full when a claim last came by, or its rate did not let the next run start. */
   isClosed = false
+  /** The lane or the pool that was full. */
+  closedBy: Lane | undefined = undefined
+  /** Where it stands, if its `place` is in one. */
+  heap: OrderedHeap<Line> | undefined = undefined
   /** When the rate lets the next run start; none if a claim has not found it held back. */
   nextStart: Deadline<Line> | undefined = undefined
   rank = 0
@@ -167,9 +181,10 @@ export class Line implements Ordered {
   order = 0
   place: number = NOWHERE
 
-  constructor(task: TaskLines, lane: Lane | undefined) {
+  constructor(task: TaskLines, lane: Lane | undefined, pools: readonly Lane[]) {
     this.task = task
     this.lane = lane
+    this.pools = pools
   }
 }
 
@@ -178,7 +193,7 @@ export class TaskLines {
   readonly taskId: string
   readonly open: OrderedHeap<Line> = new OrderedHeap()
   /** For runs that need no slot, because they hold theirs still. */
-  readonly unbound: Line = new Line(this, undefined)
+  readonly unbound: Line = new Line(this, undefined, [])
 
   constructor(taskId: string) {
     this.taskId = taskId

@@ -30,6 +30,7 @@ export function memoryStorage(): Storage {
     timesOut: true,
     queues: memoryQueues(state),
     rates: true,
+    limits: true,
     debounces: true,
     schedules: memorySchedules(state),
     retention: RETENTION,

@@ -1,6 +1,6 @@
 import { changedSettings, isAsDeclared } from '../../contract/queue-limits.ts'
+import { queuePool } from '../../contract/pools.ts'
 import type { QueueStore } from '../../contract/storage.ts'
-import { laneId } from './run-lanes.ts'
 import { isStale, type MemoryState } from './state.ts'
 
 /** The queues of a memory storage. */
@@ -11,7 +11,7 @@ export function memoryQueues(state: MemoryState): QueueStore {
     get: (name, concurrencyKey) => ({
       ...(settings.get(name) ?? { name, isPaused: false }),
       ...lanes.countsOf(name),
-      starts: lanes.starts.of(laneId(name, concurrencyKey)),
+      starts: lanes.starts.of(queuePool(name, concurrencyKey)),
     }),
     list: () => [...settings.values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
     set(change) {

@@ -3,7 +3,7 @@ import type { RunUpdated } from '../../contract/storage.ts'
 import type { EndedEntries } from './ended-entries.ts'
 import { EntryTable, tagLists } from './entry-table.ts'
 import type { HintBoard } from '../hint-board.ts'
-import { type Lease, RunEntry } from './entries.ts'
+import type { Lease, RunEntry } from './entries.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
 import type { RunLanes } from './run-lanes.ts'
 import { type RunSchedule } from './run-schedule.ts'
@@ -50,11 +50,11 @@ export class RunLedger {
   }
 
   add(record: RunRecord, act: Act): RunEntry {
-    const run = new RunEntry(record, this.#lanes.join(record.queue, record.concurrencyKey))
+    const run = this.#lanes.join(record)
     try {
       this.table.add(run)
     } catch (cause) {
-      this.#lanes.quit(run.lane)
+      this.#lanes.quit(run)
       throw cause
     }
     if (record.slot) this.#lanes.takeSlot(run)
@@ -146,12 +146,12 @@ export class RunLedger {
 
   #moveSlot(run: RunEntry, act: Act): void {
     if (run.record.slot) this.#lanes.takeSlot(run)
-    else if (this.#lanes.freeSlot(run.lane)) this.#hints.queue(act.by)
+    else if (this.#lanes.freeSlot(run)) this.#hints.queue(act.by)
   }
 
   /** The run is final and holds nothing any more. */
   #end(run: RunEntry, now: number): void {
-    this.#lanes.quit(run.lane)
+    this.#lanes.quit(run)
     this.#ended.add(run, now)
     this.#ended.release(run, now)
   }

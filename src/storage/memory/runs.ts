@@ -11,6 +11,7 @@ import type {
   RunFence,
   RunFilter,
   RunInsert,
+  RunResume,
   RunResumed,
   RunsAmong,
   RunStore,
@@ -19,7 +20,7 @@ import type {
 } from '../../contract/storage.ts'
 import { itemsOf, withItem } from '../../primitives/few.ts'
 import { claimRuns } from './claims.ts'
-import { isHeld, isSettled, type RunEntry } from './entries.ts'
+import { isHeld, isSettled, type Lane, type RunEntry } from './entries.ts'
 import { fencedRun, isStale, type MemoryState, telling } from './state.ts'
 import { isOwnKey, listOwn } from './own-tokens.ts'
 import { type RunLedger, statusGroup } from './run-ledger.ts'
@@ -221,16 +222,15 @@ function parkRun(state: MemoryState, fence: RunFence): RunRecord | undefined {
   return state.runs.replace(run, draft, fence)
 }
 
-function resumeRun(
-  state: MemoryState,
-  request: RunFence & { readonly queueLimit?: number | undefined },
-): RunResumed {
+function resumeRun(state: MemoryState, request: RunResume): RunResumed {
   const run = fencedRun(state, request)
   if (run === undefined || run.record.parks !== request.parks) return { outcome: 'stale' }
   if (run.record.status === 'EXECUTING') return { outcome: 'resumed', record: run.record }
-  if (run.lane.slots >= state.queues.limit(run.lane.queue, request.queueLimit)) {
+  const isFull = (pool: Lane): boolean => pool.slots >= state.queues.most(pool, request)
+  const full = isFull(run.lane) ? run.lane : run.pools.find(isFull)
+  if (full !== undefined) {
     if (isHeld(run)) state.lanes.reserve(run)
-    return { outcome: 'full' }
+    return full === run.lane ? { outcome: 'full' } : { outcome: 'full', pool: full.id }
   }
   const draft = draftOf(run.record, request.now)
   draft.status = 'EXECUTING'

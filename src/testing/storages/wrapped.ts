@@ -37,6 +37,7 @@ const ASIDE: Readonly<Record<Exclude<keyof Storage, StoragePart | StorageOperati
   joinsTransactions: true,
   timesOut: true,
   rates: true,
+  limits: true,
   debounces: true,
   claimsNew: true,
   resumesWaiting: true,

@@ -88,10 +88,10 @@ class Programs {
       case 'answered':
         model.asking.delete(laneOf(one))
         if ('isRefused' in one && one.isRefused) model.refused.add(laneOf(one))
-        return line.answered(laneOf(one), 'isRefused' in one && one.isRefused)
+        return line.answered(laneOf(one), 'isRefused' in one && one.isRefused ? laneOf(one) : undefined)
       case 'freed':
         model.refused.delete(laneOf(one))
-        return line.freed(laneOf(one))
+        return line.freed([laneOf(one)])
       case 'retry':
         model.refused.clear()
         return line.retry()

@@ -9,6 +9,7 @@ import { countLaws } from './count.ts'
 import { freeKeyLaws } from './free-key.ts'
 import { hintLaws } from './hint.ts'
 import { insertLaws } from './insert.ts'
+import { limitLaws } from './limit.ts'
 import { listLaws, orderLaws } from './list.ts'
 import { markLaws } from './mark.ts'
 import { ownerLaws } from './owner.ts'
@@ -54,6 +55,7 @@ export const exampleLaws: readonly Law[] = [
   ...scheduleLaws,
   ...queueLaws,
   ...rateLaws,
+  ...limitLaws,
   ...textLaws,
   ...orderLaws,
   ...valueLaws,

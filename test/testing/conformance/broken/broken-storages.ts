@@ -9,6 +9,7 @@ import { brokenClaims } from './claims.ts'
 import { brokenCounts } from './counts.ts'
 import { brokenFreedKeys } from './freed-keys.ts'
 import { brokenInserts } from './inserts.ts'
+import { brokenLimits } from './limits.ts'
 import { brokenLists } from './lists.ts'
 import { brokenMarks } from './marks.ts'
 import { brokenOwners, brokenTicks } from './owners.ts'
@@ -52,6 +53,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenSchedules,
   ...brokenQueues,
   ...brokenRates,
+  ...brokenLimits,
   ...brokenTexts,
   ...brokenValues,
   ...brokenSkews,
