@@ -17,7 +17,7 @@ const README_LIMIT = 65_536
 /** What an installation fetches, compressed. */
 const TARBALL_LIMIT = 1_075_000
 /** The pages for users, together: what is told twice, or to readers of the code alone, goes first. */
-const PAGES_LIMIT = 266_850
+const PAGES_LIMIT = 266_950
 
 const here = resolve('.')
 const folder = mkdtempSync(join(tmpdir(), 'waitpoint-packed-'))
