@@ -119,9 +119,12 @@ export class ReadyLine {
   }
 
   /** The first run of a lane has asked storage for a slot of it: the others wait for the answer. */
-  ask(lane: string): void {
-    this.#asking.add(lane)
-    this.#changed(lane)
+  ask(id: string): void {
+    this.#asking.add(id)
+    const lane = this.#lanes.get(id)
+    if (lane === undefined) return
+    lane.behind = undefined
+    this.#move(lane)
   }
 
   /** Storage has answered. `full`: the pool in which there was no slot, and none was freed since. */
