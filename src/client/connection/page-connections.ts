@@ -3,7 +3,7 @@ import type { ClientSettings } from './options.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import type { Exchange } from './exchange.ts'
-import { pageDocument } from './page.ts'
+import { isShared, pageDocument } from './page.ts'
 
 /** Browsers open six connections to one server over HTTP/1.1: two are left for requests that end by themselves. */
 const MOST = 4
@@ -65,12 +65,13 @@ export class PageConnections {
 
 const pages = /* @__PURE__ */ new WeakMap<object, Map<string, PageConnections>>()
 
-/** The connections of this page to the server of a client; `undefined` elsewhere than on a page. */
+/** The connections of this page to the server of a client; `undefined` elsewhere than on a page, and where one connection does for all. */
 export function pageConnections({ baseUrl, clock }: ClientSettings): PageConnections | undefined {
   const page = pageDocument()
   if (page === undefined) return undefined
   const servers = pages.get(page) ?? new Map<string, PageConnections>()
   const { origin } = new URL(baseUrl, page.baseURI)
+  if (isShared(origin)) return undefined
   const connections = servers.get(origin) ?? new PageConnections(clock)
   pages.set(page, servers.set(origin, connections))
   return connections

@@ -13,12 +13,29 @@ export interface PageDocument extends PageTarget {
   readonly baseURI?: string
 }
 
+/** What a page knows of a request that has ended, or of its own. */
+export interface PageRequest {
+  readonly name: string
+  /** Empty for one to another origin that does not tell. */
+  readonly nextHopProtocol?: string
+}
+
 declare const document: PageDocument | undefined
+declare const performance: { getEntries(): readonly PageRequest[] }
 declare const addEventListener: PageTarget['addEventListener'] | undefined
 
 /** The page that this code is on; `undefined` elsewhere. */
 export function pageDocument(): PageDocument | undefined {
   return typeof document === 'undefined' ? undefined : document
+}
+
+/** Whether requests of this page to a server share one connection, as those of HTTP/2 and later do: as far as the page knows. */
+export function isShared(origin: string): boolean {
+  return performance
+    .getEntries()
+    .some(
+      ({ name, nextHopProtocol }) => /^h[23]/.test(nextHopProtocol ?? '') && name.startsWith(`${origin}/`),
+    )
 }
 
 /**

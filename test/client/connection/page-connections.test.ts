@@ -129,6 +129,22 @@ describe('the followers of a page', () => {
     await Promise.all(followers.map(({ leave }) => leave()))
   })
 
+  it.each([
+    ['http://api.test/', 'h2', 8],
+    ['http://api.test/bundle.js', 'h3', 8],
+    ['http://api.test/', 'http/1.1', MOST],
+    ['http://api.test/', '', MOST],
+    ['http://api.test.other/', 'h2', MOST],
+  ])('of which the page knows %s over %j have %d connections', async (name, nextHopProtocol, most) => {
+    StubPage.open([{ name, nextHopProtocol }])
+    const service = new StreamService()
+    const followers = following(service.client(), 'abcdefgh')
+    await service.clock.advance('10m')
+    expect(service.most).toBe(most)
+    await Promise.all(followers.map(({ leave }) => leave()))
+    expect(service.clock.pending()).toEqual([])
+  })
+
   it('take turns in four connections in their order, and none waits longer than one round', async () => {
     StubPage.open()
     const service = new StreamService()
