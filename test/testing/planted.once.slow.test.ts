@@ -95,8 +95,11 @@ describe('explore', () => {
     })
   })
 
-  it.each(bugs)(`finds nothing in ${SCHEDULES} schedules without %s`, async (_what, _buggy, { body, options }) => {
-    const { runs } = await exploreAll(body, { ...options, decider: 'random', budget: { runs: SCHEDULES } })
-    expect(runs).toBe(SCHEDULES)
-  })
+  it.each(bugs)(
+    `finds nothing in ${SCHEDULES} schedules without %s`,
+    async (_what, _buggy, { body, options }) => {
+      const { runs } = await exploreAll(body, { ...options, decider: 'random', budget: { runs: SCHEDULES } })
+      expect(runs).toBe(SCHEDULES)
+    },
+  )
 })
