@@ -43,8 +43,8 @@ class Table<Row extends object> {
     return row
   }
 
-  delete(id: string): boolean {
-    return this.#texts.delete(id)
+  delete(id: string): void {
+    this.#texts.delete(id)
   }
 
   deleteWhere(matches: (row: Row) => boolean): void {
@@ -158,7 +158,6 @@ export class TemplateStorage implements Storage {
       const slotUntil = slot ? (change.slotUntil ?? run.slotUntil) : undefined
       // It goes on by a claim, and any engine may make it.
       const isHandedBack = 'owner' in change
-      if (run.status === 'PENDING_VERSION' || isHandedBack) this.#hint(by, { topic: 'queue' })
       if (isFinal({ status }) || (isAttempted({ status }) && !isHandedBack)) {
         return { record: this.#write(run, { ...change, slot, slotUntil }, { by, now }), ready: [] }
       }
@@ -461,10 +460,10 @@ export class TemplateStorage implements Storage {
 
   #write(run: RunRecord, change: Partial<RunRecord>, { by, now }: Act): RunRecord {
     const record = { ...run, ...change, updatedAt: Math.max(run.updatedAt, now) }
-    const wasRefused = record.status !== 'WAITING' && this.#db.refused.delete(run.id)
+    if (record.status !== 'WAITING') this.#db.refused.delete(run.id)
     this.#hint(by, { topic: 'run', runId: run.id })
-    // The slot that it had, or was to have, may be another one's now.
-    if (!record.slot && (run.slot || wasRefused)) this.#hint(by, { topic: 'queue' })
+    // It may be claimed, or its slot may be another one's now.
+    if (!record.slot) this.#hint(by, { topic: 'queue' })
     return this.#db.runs.put(run.id, record)
   }
 

@@ -133,8 +133,8 @@ export interface TaskOptions<Payload, Output> {
    */
   readonly queue?: TaskQueueOptions
   /**
-   * Further limits of its runs, at most three: one of the task alone, and those that tasks share by name. A run executes while it has a slot in
-   * each of them and in its queue. See docs/queues-and-schedules.md.
+   * Further limits of its runs, at most three: one of the task alone, and those that tasks share by name. See
+   * docs/queues-and-schedules.md.
    *
    * @default none
    */

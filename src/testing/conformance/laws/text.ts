@@ -53,8 +53,9 @@ export const textLaws: readonly Law[] = [
         const json = JSON.stringify({ [text]: [text, at] }, null, at % 3)
         const texts = { taskId: text, queue: text, concurrencyKey: text, parentId: text, version: text }
         const jsons = { payloadJson: json, optionsJson: json, metadataJson: json }
-        const given = { ...texts, ...jsons, rootId: text, tags: [text, 'a'], createdAt: s.at(0) }
-        await insertAndEnd(s, queuedRun(`r${text}`, given), json)
+        const given = { ...texts, ...jsons, rootId: text, createdAt: s.at(0) }
+        const lists = { tags: [text, 'a'], limits: [text, 'a'] }
+        await insertAndEnd(s, queuedRun(`r${text}`, { ...given, ...lists }), json)
         const token = manualToken(`t${text}`, { createdAt: s.at(0), runId: text, tags: ['a', text] })
         await s.storage.tokens.insert({ record: token, now: s.at(0), by: text })
         await s.settle(token.id, 1, { outputJson: json })
@@ -65,6 +66,9 @@ export const textLaws: readonly Law[] = [
       const page = { limit: 2 * TEXTS.length }
       const runs = await s.storage.runs.list({}, page)
       same('all runs', idsOf(runs.records).sort(), TEXTS.map((text) => `r${text}`).sort())
+      const long = `${LONG}1`
+      const listed = runs.records.find(({ id }) => id === `r${long}`)
+      like('one of them', listed, { tags: [long, 'a'], limits: [long, 'a'] })
       const tokens = await s.storage.tokens.list({ kind: 'MANUAL' }, page, s.at(1))
       same('all tokens', idsOf(tokens.records).sort(), TEXTS.map((text) => `t${text}`).sort())
     },

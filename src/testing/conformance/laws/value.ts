@@ -512,8 +512,7 @@ function fullRun(s: Subject, id: string): RunRecord {
   const names = { parentId: 'parent', rootId: 'root', version: 'v 1', concurrencyKey: 'c', queue: 'q' }
   const key = { scope: 's', value: id, expiresAt: s.at(900_001) }
   const rest = { priorityMs: 7, expiresAt: s.at(900_002), updatedAt: s.at(2), tags: ['b', 'a'], key }
-  const limits = s.storage.limits === true ? ['m', 'l'] : undefined
-  return queuedRun(id, { createdAt: s.at(1), ...jsons, ...names, ...rest, limits })
+  return queuedRun(id, { createdAt: s.at(1), ...jsons, ...names, ...rest, limits: ['m', 'l'] })
 }
 
 /** A token with a value in every field that one may have. */
