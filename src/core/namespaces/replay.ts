@@ -43,7 +43,7 @@ export function storeRun(kernel: Kernel, create: () => RunRecord): Promise<Inser
 }
 
 function replayOf(original: RunRecord, { id, createdAt }: MadeId): RunRecord {
-  const { taskId, payloadJson, tags, queue, concurrencyKey, priorityMs, optionsJson } = original
+  const { taskId, payloadJson, tags, queue, concurrencyKey, priorityMs, limits, optionsJson } = original
   return {
     id,
     taskId,
@@ -61,6 +61,7 @@ function replayOf(original: RunRecord, { id, createdAt }: MadeId): RunRecord {
     queue,
     concurrencyKey,
     priorityMs,
+    limits,
     optionsJson: optionsOfReplay(optionsJson),
     createdAt,
     updatedAt: createdAt,

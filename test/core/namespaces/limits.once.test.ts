@@ -96,6 +96,19 @@ describe('limits of a task', () => {
     for (const name of ['1', '2']) mail.end(name)
   })
 
+  it('bound a replay, too', async () => {
+    const call = held('call', [{ total: 1 }])
+    await using engine = createEngine({ tasks: [call.task], storage: memoryStorage() })
+    const first = await engine.trigger(call.task, '1')
+    await until(() => call.begun.length === 1)
+    const replay = await engine.runs.replay(first)
+    const said = (await engine.runs.explain(replay)).sentence
+    expect(said).toContain(`(limit "limit/call": total 1, held by ${first.id})`)
+    call.end('1')
+    await until(() => call.begun.length === 2)
+    call.end('1')
+  })
+
   it('are refused where they cannot be used', async () => {
     const withLimits = (limits: unknown, id = 'mail', queue = {}) =>
       task({ id, queue, limits: limits as readonly TaskLimit[], run: noop })
