@@ -138,10 +138,13 @@ describe.skipIf(chromiumPath === undefined)('useChat in Chromium', () => {
       await server.say(1, 'text=%20two&more=1')
       for (const each of [page, tab]) await shows(each, 'user: hello | assistant: one two')
 
-      // The process is killed in the middle of an answer, which another one writes anew.
+      // The process is killed in the middle of an answer, which another one writes anew. Both pages are back before its end: one that
+      // comes later has to read the messages.
       await server.kill()
       await server.start()
-      await server.say(1, 'text=another%20answer&end=1')
+      await server.say(1, 'text=another')
+      for (const each of [page, tab]) await shows(each, 'user: hello | assistant: another')
+      await server.say(1, 'text=%20answer&more=1&end=1')
       for (const each of [page, tab]) await shows(each, 'user: hello | assistant: another answer')
 
       // A turn is stopped: what it has said is kept.
