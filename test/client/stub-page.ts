@@ -1,18 +1,19 @@
 import { setMaxListeners } from 'node:events'
-import type { PageRequest } from '../../src/client/connection/page.ts'
+import type { EndedRequest, PageDocument } from '../../src/client/connection/page.ts'
 
 /** The `document` of a page, as far as a client looks at it. */
 export class StubPage extends EventTarget {
   visibilityState = 'visible'
+  defaultView: PageDocument['defaultView']
   readonly window: EventTarget = new EventTarget()
 
   /** Makes this the page that the code of this process is on. `requests`: what it knows of those that have ended. */
-  static open(requests: readonly PageRequest[] = []): StubPage {
+  static open(requests: readonly EndedRequest[] = []): StubPage {
     const page = new StubPage()
+    page.defaultView = { performance: { getEntries: () => requests } }
     const { window } = page
     // Browsers know no such bound.
     setMaxListeners(0, page, window)
-    Object.defineProperty(performance, 'getEntries', { configurable: true, value: () => requests })
     Object.assign(globalThis, { document: page, addEventListener: window.addEventListener.bind(window) })
     return page
   }
@@ -25,7 +26,6 @@ export class StubPage extends EventTarget {
 
   /** The code of this process is on no page again. */
   static close(): void {
-    Reflect.deleteProperty(performance, 'getEntries')
     for (const name of ['document', 'addEventListener']) Reflect.deleteProperty(globalThis, name)
   }
 }

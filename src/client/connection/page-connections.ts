@@ -3,7 +3,7 @@ import type { ClientSettings } from './options.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import type { Exchange } from './exchange.ts'
-import { isShared, pageDocument } from './page.ts'
+import { hasOneConnection, pageDocument } from './page.ts'
 
 /** Browsers open six connections to one server over HTTP/1.1: two are left for requests that end by themselves. */
 const MOST = 4
@@ -71,7 +71,7 @@ export function pageConnections({ baseUrl, clock }: ClientSettings): PageConnect
   if (page === undefined) return undefined
   const servers = pages.get(page) ?? new Map<string, PageConnections>()
   const { origin } = new URL(baseUrl, page.baseURI)
-  if (isShared(origin)) return undefined
+  if (hasOneConnection(page, origin)) return undefined
   const connections = servers.get(origin) ?? new PageConnections(clock)
   pages.set(page, servers.set(origin, connections))
   return connections

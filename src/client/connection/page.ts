@@ -7,21 +7,21 @@ export interface PageTarget {
   ): void
 }
 
-/** The `document` of a page, as far as it is used. */
-export interface PageDocument extends PageTarget {
-  readonly visibilityState: string
-  readonly baseURI?: string
-}
-
 /** What a page knows of a request that has ended, or of its own. */
-export interface PageRequest {
+export interface EndedRequest {
   readonly name: string
   /** Empty for one to another origin that does not tell. */
   readonly nextHopProtocol?: string
 }
 
+/** The `document` of a page, as far as it is used. */
+export interface PageDocument extends PageTarget {
+  readonly visibilityState: string
+  readonly baseURI?: string
+  readonly defaultView?: { readonly performance: { getEntries(): readonly EndedRequest[] } } | null
+}
+
 declare const document: PageDocument | undefined
-declare const performance: { getEntries(): readonly PageRequest[] }
 declare const addEventListener: PageTarget['addEventListener'] | undefined
 
 /** The page that this code is on; `undefined` elsewhere. */
@@ -29,13 +29,12 @@ export function pageDocument(): PageDocument | undefined {
   return typeof document === 'undefined' ? undefined : document
 }
 
-/** Whether requests of this page to a server share one connection, as those of HTTP/2 and later do: as far as the page knows. */
-export function isShared(origin: string): boolean {
-  return performance
-    .getEntries()
-    .some(
-      ({ name, nextHopProtocol }) => /^h[23]/.test(nextHopProtocol ?? '') && name.startsWith(`${origin}/`),
-    )
+/** Whether requests of a page to a server share one connection, as those of HTTP/2 and later do: as far as the page knows. */
+export function hasOneConnection({ defaultView }: PageDocument, origin: string): boolean {
+  const ended = defaultView?.performance.getEntries() ?? []
+  return ended.some(
+    ({ name, nextHopProtocol }) => /^h[23]/.test(nextHopProtocol ?? '') && name.startsWith(`${origin}/`),
+  )
 }
 
 /**
