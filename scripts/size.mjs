@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 // For `waitpoint` the goal was 15,000; docs/decisions/size-and-package.md has the reasons why it is more. The limit keeps it from growing unseen.
 // A task file loads `waitpoint/sdk` beside `waitpoint`, with which it shares most of its code.
 // The client is for pages: it must bundle for a browser. Its goal is 8,000; checks, durations and event streams are half of it.
-const LIMITS = { '.': 90_520, './client': 21_560, './sdk': 34_250, './ai': 13_600, './react': 4_000 }
+const LIMITS = { '.': 90_520, './client': 21_580, './sdk': 34_250, './ai': 13_600, './react': 4_000 }
 const IN_BROWSERS = ['./client', './react']
 /** What is counted without another entry, which a user of it has in any case. */
 const BESIDE = { './react': './client' }
