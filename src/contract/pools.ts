@@ -13,11 +13,16 @@ export interface PoolScope {
   readonly counts: 'queue' | keyof RunLimit
 }
 
+/** A pool of a limit. */
+export interface LimitPool extends PoolScope {
+  readonly counts: keyof RunLimit
+}
+
 /** The pools of a run besides that of its queue: two of each limit, whatever is declared of it, for that may be another thing later. */
 export function limitPools({
   limits = [],
   concurrencyKey,
-}: Pick<RunRecord, 'limits' | 'concurrencyKey'>): readonly PoolScope[] {
+}: Pick<RunRecord, 'limits' | 'concurrencyKey'>): readonly LimitPool[] {
   return limits.flatMap((name) => [
     { id: `=${name}`, name, counts: 'total' },
     { id: `+${queuePool(name, concurrencyKey)}`, name, counts: 'perKey' },
@@ -49,8 +54,9 @@ export function queuePool(queue: string, concurrencyKey: string | undefined): st
 }
 
 /** What is in force of a limit. A limit that is set is that of each key, unless only a total is declared. */
-export function runLimitInForce(settings: QueueSettings, declared: RunLimit = {}): RunLimit {
+export function runLimitInForce(settings: QueueSettings | undefined, declared: RunLimit = {}): RunLimit {
   const { total, perKey } = declared
+  if (settings === undefined) return declared
   if (settings.isPaused) return { total: 0 }
   if (total === undefined || perKey !== undefined) return { total, perKey: limitInForce(settings, perKey) }
   return { total: limitInForce(settings, total) }

@@ -181,12 +181,11 @@ async function fullLimit(
   record: RunRecord,
   holding: readonly RunRecord[],
 ): Promise<ExplainedLimit | undefined> {
+  const { limits = [] } = record
+  const states = await Promise.all(limits.map((name) => kernel.read(() => kernel.asked(GET_QUEUE, { name }))))
   for (const { id, name, counts } of limitPools(record)) {
-    const settings = await kernel.read(() => kernel.asked(GET_QUEUE, { name }))
-    const declared = kernel.tasks.limits.get(name)
-    const most = (settings === undefined ? declared : runLimitInForce(settings, declared))?.[
-      counts === 'total' ? 'total' : 'perKey'
-    ]
+    const settings = states[limits.indexOf(name)]
+    const most = runLimitInForce(settings, kernel.tasks.limits.get(name))[counts]
     const heldBy = holding.filter((other) => limitPools(other).some((pool) => pool.id === id))
     const isPaused = settings?.isPaused === true
     if (isPaused || heldBy.length >= (most ?? Infinity))

@@ -168,9 +168,7 @@ export class Line implements Ordered {
   readonly pools: readonly Lane[]
   readonly task: TaskLines
   readonly runs: OrderedHeap<RunEntry> = new OrderedHeap()
-  /** Its lane or a pool was full when a claim last came by, or its rate did not let the next run start. */
-  isClosed = false
-  /** The lane or the pool that was full. */
+  /** The lane or the pool that was full when a claim last came by, or the lane whose rate did not let the next run start. */
   closedBy: Lane | undefined = undefined
   /** Where it stands, if its `place` is in one. */
   heap: OrderedHeap<Line> | undefined = undefined
@@ -185,6 +183,10 @@ export class Line implements Ordered {
     this.task = task
     this.lane = lane
     this.pools = pools
+  }
+
+  get isClosed(): boolean {
+    return this.closedBy !== undefined
   }
 }
 

@@ -29,8 +29,6 @@ export class QueueBook {
     const settings = this.settings.get(name)
     if (counts === 'queue')
       return settings === undefined ? queueLimit : (limitInForce(settings, queueLimit) ?? Infinity)
-    const declared = limits?.get(name)
-    const limit = settings === undefined ? declared : runLimitInForce(settings, declared)
-    return limit?.[counts] ?? Infinity
+    return runLimitInForce(settings, limits?.get(name))[counts] ?? Infinity
   }
 }

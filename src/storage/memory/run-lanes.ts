@@ -248,7 +248,6 @@ export class RunLanes {
 
   /** @param lane What it is closed by: its lane or one of its pools. */
   #close(line: Line, lane: Lane): ClosedLines {
-    line.isClosed = true
     line.closedBy = lane
     this.#arrange(line)
     const ofKind = this.#closed[lane.counts]
@@ -264,7 +263,6 @@ export class RunLanes {
 
   #open(line: Line): void {
     const { closedBy } = line
-    line.isClosed = false
     line.closedBy = undefined
     if (line.nextStart !== undefined) this.#heldBack.cancel(line.nextStart)
     line.nextStart = undefined
