@@ -1,3 +1,6 @@
+/** Of an answer that is JSON already. */
+export const JSON_TYPE = { 'content-type': 'application/json' }
+
 /** A parameter, or a text in quotes that belongs to none. */
 const PARAMETER = /"(?:\\.|[^"\\])*"?|;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"?|([^\s";,]*))/gs
 

@@ -30,6 +30,7 @@ import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, parseJson, readBody } from '../requests/body.ts'
 import { readJsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { API_VERSION_HEADER, REQUEST_NAME } from '../../hosted/headers.ts'
+import { JSON_TYPE } from '../requests/content-type.ts'
 import { packetJson } from '../requests/packet-text.ts'
 import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
@@ -53,7 +54,6 @@ interface RunParts extends RouteContext {
 const RUN: Parameter = { name: 'id', in: 'path', description: 'The id of the run: `run_…`.' }
 const READ_RUN = ['read:runs:<id>', 'read:tasks:<task>', 'read:tags:<tag>']
 const WRITE_RUN = ['write:runs:<id>']
-const JSON_TYPE = { 'content-type': 'application/json' }
 const DURATION: Schema = { anyOf: [TEXT, COUNT] }
 const LABELS: Schema = { anyOf: [TEXT, arrayOf(TEXT)] }
 const METADATA = { description: 'The metadata.', content: json(object({ metadata: JSON_OBJECT })) }

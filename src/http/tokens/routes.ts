@@ -46,6 +46,7 @@ import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
 import { ListQuery } from '../requests/list-query.ts'
 import { Refusal } from '../refusal.ts'
+import { JSON_TYPE } from '../requests/content-type.ts'
 import { packetJson } from '../requests/packet-text.ts'
 import { RepeatedRequests } from '../requests/repeated.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
@@ -182,7 +183,7 @@ const routes: readonly Route<RouteContext>[] = [
         const id = plausibleTokenId(c.req.param('id'))
         const token = await stored.wait.retrieveToken(id)
         const answer = retrievedTokenJson(token, { caller, request: c.req.raw })
-        return c.body(await packetJson(answer, turns), 200, { 'content-type': 'application/json' })
+        return c.body(await packetJson(answer, turns), 200, JSON_TYPE)
       },
   ),
   route(

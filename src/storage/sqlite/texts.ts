@@ -30,23 +30,11 @@ export class MovedTexts {
   }
 
   storableValues(values: readonly SqlValue[]): readonly SqlValue[] {
-    let isAny = false
-    for (const value of values) {
-      if (typeof value !== 'string') continue
-      this.#length += value.length
-      isAny ||= isUnstorable(value)
-    }
-    return isAny ? values.map(storable) : values
+    return this.#hasAny(values, isUnstorable) ? values.map(storable) : values
   }
 
   restoredValues(values: readonly SqlValue[]): readonly SqlValue[] {
-    let isAny = false
-    for (const value of values) {
-      if (typeof value !== 'string') continue
-      this.#length += value.length
-      isAny ||= isEscaped(value)
-    }
-    return isAny ? values.map(restored) : values
+    return this.#hasAny(values, isEscaped) ? values.map(restored) : values
   }
 
   restoredRow(row: SqlRow): SqlRow {
@@ -59,6 +47,16 @@ export class MovedTexts {
     }
     if (!isAny) return row
     return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, restored(value)]))
+  }
+
+  #hasAny(values: readonly SqlValue[], isMeant: (text: string) => boolean): boolean {
+    let hasAny = false
+    for (const value of values) {
+      if (typeof value !== 'string') continue
+      this.#length += value.length
+      hasAny ||= isMeant(value)
+    }
+    return hasAny
   }
 }
 
