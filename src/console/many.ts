@@ -1,5 +1,6 @@
 import { WaitpointError } from '../api/errors.ts'
 import { StorageUnavailableError } from '../contract/storage-unavailable.ts'
+import { LONGEST_TAG } from '../core/inside.ts'
 import { type Acted, enter } from './actions.ts'
 import { manyDonePage, type ManyAction, type NotDone, requireManyAction } from './pages/many.ts'
 import { MOST_AT_ONCE, runRecord } from './records.ts'
@@ -14,8 +15,8 @@ export async function actOnMany(visit: Visit): Promise<Acted> {
   if (ids.length > MOST_AT_ONCE) throw new Refused(400, 'These are too many runs at once.')
   const asked = { once: form.get('once') ?? '', tag: form.get('tag')?.trim() ?? '' }
   if (!/^\w{1,64}$/.test(asked.once)) throw new Refused(400, 'This is no form of a page of many runs.')
-  if (action === 'tag' && !/^.{1,128}$/s.test(asked.tag))
-    throw new Refused(422, 'A tag has 1 to 128 characters.')
+  if (action === 'tag' && (asked.tag === '' || asked.tag.length > LONGEST_TAG))
+    throw new Refused(422, `A tag has 1 to ${LONGEST_TAG} characters.`)
   const notDone: NotDone[] = []
   for (const id of ids) {
     await visit.turns.next()

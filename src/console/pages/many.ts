@@ -1,4 +1,5 @@
 import { isFinal } from '../../contract/run-states.ts'
+import { LONGEST_TAG } from '../../core/inside.ts'
 import { html, type Html } from '../../primitives/html.ts'
 import { filterOfRuns, filtersOf } from '../filters.ts'
 import type { PageContent } from '../page.ts'
@@ -30,7 +31,9 @@ const MANY: Readonly<Record<ManyAction, Many>> = {
     verb: 'Tag',
     done: 'tagged',
     fits: isOpen,
-    field: html`<label>Tag <input name="tag" required maxlength="128" autocomplete="off" /></label>`,
+    field: html`<label
+      >Tag <input name="tag" required maxlength="${LONGEST_TAG}" autocomplete="off"
+    /></label>`,
   },
 }
 const ACTIONS = Object.keys(MANY) as readonly ManyAction[]

@@ -28,7 +28,7 @@ const LONGEST_KEY = 2_048
 export const MOST_TAGS = 10
 /** One for all: most runs and tokens have no tags and no streams. */
 const NONE: readonly string[] = []
-const LONGEST_TAG = 128
+export const LONGEST_TAG = 128
 const LONGEST_TITLE = 200
 
 /** The run that triggers, and the key that its place gives a child. */
